@@ -1,0 +1,92 @@
+package lint
+
+// table is the import table: what each package may import of this module. A new package gets
+// a row here, a new edge is argued in the commit that adds it, and `make golden` copies the
+// table to ARCHITECTURE.md. It binds product code; tests may import what they need.
+var table = map[string][]string{
+	// Nouns and pure rules.
+	"task":  {},
+	"cron":  {},
+	"retry": {},
+
+	// Contracts, and the suites of the small ones.
+	"lease":                 {"task"},
+	"lease/leasetest":       {"task", "lease"},
+	"registry":              {"task"},
+	"registry/registrytest": {"task", "registry"},
+	"store":                 {"task", "retry"},
+
+	// Stores.
+	"store/memory": {"task", "retry", "store", "lease", "registry", "internal/batch"},
+	"store/sqlite": {"task", "retry", "store", "lease", "registry",
+		"store/internal/sqlstore", "store/sqlite/internal/lite", "internal/batch"},
+	"store/sqlite/internal/lite": {},
+	"store/postgres": {"task", "retry", "store", "lease", "registry",
+		"store/internal/sqlstore", "internal/batch"},
+	"store/internal/sqlstore": {"task", "retry", "store", "lease", "registry", "internal/batch"},
+	// The memory store is the oracle of the suite.
+	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
+
+	// Mechanisms.
+	"internal/wheel":  {},
+	"internal/timer":  {"internal/wheel"},
+	"internal/clock":  {},
+	"internal/group":  {},
+	"internal/batch":  {},
+	"internal/plant":  {},
+	"internal/random": {"task"},
+
+	// Steps of the walk.
+	"internal/leader":   {"lease", "store"},
+	"internal/admit":    {"task"},
+	"internal/complete": {"task", "retry", "store"},
+	// A fire moves the job's waiting fire aside: what that means is decided in complete.
+	"internal/trigger": {"task", "cron", "store", "internal/timer", "internal/admit",
+		"internal/complete"},
+	"internal/dispatch": {"task", "store", "executor", "internal/admit", "internal/complete"},
+	"internal/sweep":    {"task", "store", "registry", "internal/complete"},
+	// An executor keeps its own lease: heartbeats belong to who does the work.
+	"executor": {"task", "registry", "internal/timer"},
+
+	// Where they meet. The root sees contracts and never a driver; the binary sees all.
+	"": {"task", "cron", "retry", "lease", "registry", "store", "executor",
+		"internal/clock", "internal/group", "internal/leader", "internal/trigger",
+		"internal/dispatch", "internal/complete", "internal/sweep", "internal/random",
+		"internal/kinds"},
+	"internal/kinds":   {"task", "retry", "internal/complete"},
+	"internal/crontab": {},
+	"internal/command": {},
+	"cmd/ax": {"", "task", "cron", "retry", "store", "store/sqlite", "store/postgres",
+		"internal/wheel", "internal/group", "internal/crontab", "internal/command"},
+
+	// Tests.
+	"internal/lint":   {},
+	"internal/testdb": {},
+	"internal/sim": {"", "task", "cron", "retry", "lease", "registry", "store", "executor",
+		"store/memory", "internal/clock", "internal/group", "internal/leader",
+		"internal/trigger", "internal/admit", "internal/dispatch", "internal/complete",
+		"internal/sweep"},
+}
+
+// plant is importable by every package: it holds constants, false in every build without
+// their tag, that put a known fault into the code so that the simulation can find it.
+const plant = "internal/plant"
+
+// testSupport are the packages for tests whose names do not end in "test". They may import
+// testing, start goroutines and use the wall clock.
+var testSupport = []string{"internal/lint", "internal/testdb", "internal/sim"}
+
+// pure packages take the time as an argument and never read a clock.
+var pure = []string{"task", "cron", "retry", "internal/wheel", "internal/admit",
+	"internal/complete"}
+
+// goroutines is the only package with the go keyword.
+const goroutines = "internal/group"
+
+// backgrounds are the files of product code that may make a context from nothing, and why.
+// Everywhere else a context comes from the caller; context.WithoutCancel serves what must
+// outlive it.
+var backgrounds = map[string]string{}
+
+// varying are the package variables that may change, as package.name, and why.
+var varying = map[string]string{}

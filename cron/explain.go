@@ -1,0 +1,228 @@
+package cron
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+)
+
+// Explain says in English when the schedule fires, and what happens at clock changes if the zone
+// still has any: "every 2 minutes in Europe/Berlin; follows real time when clocks change".
+func (s *Schedule) Explain() string {
+	return explanation{s, &english}.text()
+}
+
+// explanation turns a schedule into words of one language.
+type explanation struct {
+	*Schedule
+	w *words
+}
+
+func (e explanation) text() string {
+	if e.every.period > 0 {
+		anchor := time.UnixMilli(e.every.anchor).In(e.zone).Format(time.RFC3339)
+		return fmt.Sprintf(e.w.everyPeriod, e.every.duration(), anchor)
+	}
+	clock, recurring := e.clock()
+	days := e.days()
+	if days == "" && !recurring {
+		days = e.w.everyDay
+	}
+	text := fmt.Sprintf(e.w.sentence, clock, days, e.zone.String())
+	if e.zoneChanges() {
+		text = fmt.Sprintf(e.w.noted, text, e.changes())
+	}
+	return text
+}
+
+// zoneChanges reports whether the clock of the zone still changes. It looks at a fixed date, so
+// that the words are the same on every day.
+func (e explanation) zoneChanges() bool {
+	_, end := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).In(e.zone).ZoneBounds()
+	return !end.IsZero()
+}
+
+// changes says what happens when clocks change.
+func (e explanation) changes() string {
+	if e.gap == GapSkip && e.overlap == OverlapBoth {
+		return e.w.realTime
+	}
+	gap, overlap := e.w.gapRun, e.w.overlapFirst
+	if e.gap == GapSkip {
+		gap = e.w.gapSkip
+	}
+	switch e.overlap {
+	case OverlapSecond:
+		overlap = e.w.overlapSecond
+	case OverlapBoth:
+		overlap = e.w.overlapBoth
+	}
+	return fmt.Sprintf(e.w.changes, gap, overlap)
+}
+
+// clock describes the time of day. It is recurring if it reads as a rhythm that needs no "every
+// day" after it.
+func (e explanation) clock() (text string, recurring bool) {
+	c := &e.cal
+	if c.perDay <= 6 && !e.wildcard {
+		return fmt.Sprintf(e.w.at, e.list(e.times(), e.w.and)), false
+	}
+	first, _ := c.nextClock(0)
+	last, _ := c.prevClock(daySeconds - 1)
+	n, even := pace(e.fields[hour])
+	allHours := even && n == 1
+	onTheHour := c.minutes == 1 && c.seconds == 1
+	switch {
+	case onTheHour && allHours:
+		return e.w.everyHour, true
+	case onTheHour && even:
+		return fmt.Sprintf(e.w.everyNHours, n), true
+	}
+	rhythm := e.rhythm()
+	switch {
+	case allHours && e.inEveryHour():
+		return fmt.Sprintf(e.w.join, rhythm, e.w.ofEveryHour), true
+	case allHours:
+		return rhythm, true
+	case stretch(c.hours) && !onTheHour:
+		return fmt.Sprintf(e.w.from, rhythm, clockText(first), clockText(last)), true
+	}
+	hours := fmt.Sprintf(e.w.ofHours, e.numbers(maskValues(c.hours), nil))
+	return fmt.Sprintf(e.w.join, rhythm, hours), true
+}
+
+// inEveryHour reports whether the minutes are a list that needs "of every hour" after it.
+func (e explanation) inEveryHour() bool {
+	_, even := pace(e.fields[minute])
+	return !even
+}
+
+// times lists the matching clock times of a day.
+func (e explanation) times() []string {
+	var times []string
+	at, ok := e.cal.nextClock(0)
+	for ok {
+		times = append(times, clockText(at))
+		if at == daySeconds-1 {
+			break
+		}
+		at, ok = e.cal.nextClock(at + 1)
+	}
+	return times
+}
+
+// rhythm describes seconds and minutes.
+func (e explanation) rhythm() string {
+	n, even := pace(e.fields[minute])
+	if e.cal.seconds == 1 {
+		switch {
+		case even && n == 1:
+			return e.w.everyMinute
+		case even:
+			return fmt.Sprintf(e.w.everyNMinutes, n)
+		}
+		return fmt.Sprintf(e.w.atMinutes, e.numbers(maskValues(e.cal.minutes), nil))
+	}
+	minutes := e.w.ofEveryMinute
+	if !even || n > 1 {
+		minutes = fmt.Sprintf(e.w.ofMinutes, e.numbers(maskValues(e.cal.minutes), nil))
+	}
+	seconds := ""
+	switch pause, steady := pace(e.fields[second]); {
+	case steady && pause == 1:
+		seconds = e.w.everySecond
+	case steady:
+		seconds = fmt.Sprintf(e.w.everyNSeconds, pause)
+	default:
+		seconds = fmt.Sprintf(e.w.atSeconds, e.numbers(maskValues(e.cal.seconds), nil))
+		return fmt.Sprintf(e.w.join, seconds, minutes)
+	}
+	if even && n == 1 {
+		return seconds
+	}
+	return fmt.Sprintf(e.w.join, seconds, minutes)
+}
+
+// days describes day of month, weekday, month and year; it is empty if every day matches.
+func (e explanation) days() string {
+	text := ""
+	byDay := e.monthDays()
+	switch byWeekday := e.weekDays(); {
+	case byDay != "" && byWeekday != "" && e.cal.bothDays:
+		text = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.both, byDay, byWeekday))
+	case byDay != "" && byWeekday != "":
+		text = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.either, byDay, byWeekday))
+	case byDay != "" || byWeekday != "":
+		text = fmt.Sprintf(e.w.on, byDay+byWeekday)
+	}
+	allMonths := bits.OnesCount32(e.cal.months) == 12
+	allYears := e.cal.years == nil || e.fields[year].String() == "*"
+	if text == "" && !(allMonths && allYears) {
+		text = e.w.everyDay
+	}
+	if !allMonths {
+		months := maskValues(uint64(e.cal.months))
+		text += fmt.Sprintf(e.w.inMonths, e.numbers(months, e.w.months[:]))
+	}
+	if !allYears {
+		var years []int
+		for y, in := range e.cal.years {
+			if in {
+				years = append(years, y)
+			}
+		}
+		text += fmt.Sprintf(e.w.inYears, e.numbers(years, nil))
+	}
+	return text
+}
+
+// monthDays describes the day-of-month field; it is empty if every day matches.
+func (e explanation) monthDays() string {
+	if bits.OnesCount32(e.cal.days) == 31 {
+		return ""
+	}
+	var parts []string
+	if days := maskValues(uint64(e.cal.days)); len(days) == 1 {
+		parts = append(parts, fmt.Sprintf(e.w.day, e.numbers(days, nil)))
+	} else if len(days) > 1 {
+		parts = append(parts, fmt.Sprintf(e.w.days, e.numbers(days, nil)))
+	}
+	for _, it := range e.fields[dayOfMonth].items {
+		switch {
+		case it.kind == lastDay && it.lo == 0:
+			parts = append(parts, e.w.lastDay)
+		case it.kind == lastDay:
+			parts = append(parts, fmt.Sprintf(e.w.beforeLast, it.lo))
+		case it.kind == nearDay:
+			parts = append(parts, fmt.Sprintf(e.w.nearDay, it.lo))
+		case it.kind == lastWorkday:
+			parts = append(parts, e.w.lastWorkday)
+		}
+	}
+	return e.list(parts, e.w.and)
+}
+
+// weekDays describes the weekday field; it is empty if every weekday matches.
+func (e explanation) weekDays() string {
+	if bits.OnesCount32(e.cal.weekdays) == 7 {
+		return ""
+	}
+	var parts []string
+	if days := mondayFirst(e.cal.weekdays); len(days) > 0 {
+		parts = append(parts, e.numbers(days, e.w.weekdays[:]))
+	}
+	for _, it := range e.fields[weekday].items {
+		switch it.kind {
+		case nthWeekday:
+			parts = append(parts, fmt.Sprintf(e.w.nth, e.w.ordinals[it.hi], e.w.weekdays[it.lo]))
+		case lastWeekday:
+			parts = append(parts, fmt.Sprintf(e.w.last, e.w.weekdays[it.lo]))
+		}
+	}
+	return e.list(parts, e.w.and)
+}
+
+// mondayFirst returns weekdays with Sunday as 7, so that a weekend stays together.
+func mondayFirst(mask uint32) []int {
+	return maskValues(uint64(mask&^1 | mask&1<<7))
+}

@@ -1,0 +1,241 @@
+package store
+
+import (
+	"context"
+
+	"github.com/ax-sched/ax/task"
+)
+
+// Store is what a database gives to a scheduler.
+type Store interface {
+	Clock
+	Fencer
+	Inserter
+	Applier
+	Reader
+	Watcher
+	JobStore
+	KindStore
+	// Close releases the store's resources; calls under way end first, later ones give ErrClosed.
+	// Closing twice is harmless.
+	Close() error
+}
+
+// Clock reads the one clock that decides what is due.
+type Clock interface {
+	// Now returns the store's time.
+	Now(ctx context.Context) (task.Time, error)
+}
+
+// Fence is the right to write as the leader of a partition. The zero Fence asks for no check: it
+// is for writes that need no leader (submits, outcomes, persons).
+type Fence struct {
+	Partition int
+	Token     int64
+}
+
+// Fencer keeps the installed token of each partition.
+type Fencer interface {
+	// Token returns the installed token; 0 if the partition never had a leader.
+	Token(ctx context.Context, partition int) (int64, error)
+	// Install replaces token seen by seen+1 and returns it, or ErrFenced if the installed one is
+	// no longer seen. A candidate reads Token before it campaigns, so that one which was paused
+	// in between cannot fence the leader elected meanwhile.
+	Install(ctx context.Context, partition int, seen int64, holder string) (int64, error)
+}
+
+// Inserted answers one row of an Insert.
+type Inserted struct {
+	// ID is the new task's id, or that of the live task with the same kind and key.
+	ID task.ID
+	// Duplicate is set when a live task with the same kind and key exists. Repeating an insert
+	// with the same id is not a duplicate.
+	Duplicate bool
+	State     task.State
+	Version   int64
+	RunAt     task.Time
+	At        task.Time // the store's time of the transaction
+}
+
+// Inserter makes tasks.
+type Inserter interface {
+	// Insert makes the tasks, each with its first history row, in one transaction, and answers in
+	// the same order. A task's State is SCHEDULED, or RUNNING where the leader's own process
+	// starts it at once: those need the fence, and a stale one refuses the whole call. RunAt may be
+	// StoreNow plus RunIn, and so may times of a RUNNING task; CreatedAt, UpdatedAt and Version are
+	// set by the store, and so is a FireTime of StoreNow: it becomes the resolved RunAt. Two rows
+	// of one call with the same kind and key: the first wins. Tasks that take an overlap key are
+	// never inserted as RUNNING.
+	Insert(ctx context.Context, f Fence, tasks []task.Task) ([]Inserted, error)
+}
+
+// Status is what became of one transition.
+type Status uint8
+
+// The results of a transition.
+const (
+	// Applied: the row moved.
+	Applied Status = iota + 1
+	// Conflict: the row has another version, state or execution.
+	Conflict
+	// Gone: there is no such row.
+	Gone
+	// KeyBusy: another task holds the overlap key.
+	KeyBusy
+	// NotDue: the store's clock has not reached RunAt.
+	NotDue
+	// Locked: a foreign transaction holds the row; try again later.
+	Locked
+)
+
+var statusNames = [...]string{"", "applied", "conflict", "gone", "key_busy", "not_due", "locked"}
+
+// String returns the lower-case name.
+func (s Status) String() string { return statusNames[min(int(s), len(statusNames)-1)] }
+
+// Result answers one transition.
+type Result struct {
+	Status  Status
+	Version int64     // the new version if applied
+	At      task.Time // the store's time of the transaction
+}
+
+// Applier is the one verb that changes states.
+type Applier interface {
+	// Apply applies each transition on its own condition, all in one transaction with their
+	// history rows and keys, and answers in the same order. A refused row does not disturb the
+	// others. A stale fence refuses the whole call with ErrFenced; an illegal transition refuses
+	// the whole call with task.ErrIllegal before anything is written. Two transitions of one task
+	// in one call are refused as illegal. Any number of rows may be handed over; they are cut into
+	// transactions of a fitting size in the order of their ids, and an error after the first
+	// of them leaves those applied: the caller repeats, and finds Conflict where it had succeeded.
+	Apply(ctx context.Context, f Fence, trs []*task.Transition) ([]Result, error)
+}
+
+// Reader reads tasks.
+type Reader interface {
+	// Tasks returns the rows with these ids, whole, in any order; missing ones are left out.
+	Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error)
+	// ByKey returns the live task with this kind and key, or ErrNotFound.
+	ByKey(ctx context.Context, kind, key string) (task.Task, error)
+	// List returns tasks without payload and result, the newest first (by id, descending).
+	List(ctx context.Context, q Query) ([]task.Task, error)
+	// History returns a task's entries in the order of their versions.
+	History(ctx context.Context, id task.ID) ([]task.Entry, error)
+	// Count returns the number of tasks in each resting state.
+	Count(ctx context.Context) (map[task.State]int64, error)
+}
+
+// Query selects tasks; zero fields select all.
+type Query struct {
+	States []task.State
+	Kind   string
+	Key    string
+	Job    string  // by name
+	Before task.ID // only ids smaller than this: the last id of the page before
+	Limit  int     // at most this many; 0 is 100, more than 1,000 is 1,000
+}
+
+// Mark is a position in the order (RunAt, ID).
+type Mark struct {
+	RunAt task.Time
+	ID    task.ID
+}
+
+// Less reports whether m comes before n.
+func (m Mark) Less(n Mark) bool {
+	if m.RunAt != n.RunAt {
+		return m.RunAt < n.RunAt
+	}
+	return string(m.ID[:]) < string(n.ID[:])
+}
+
+// Cursor asks for the scheduled tasks of one group and bucket after a mark, up to an instant
+// (inclusive), in the order of (RunAt, ID).
+type Cursor struct {
+	Group  string
+	Bucket task.Bucket
+	After  Mark
+	Until  task.Time
+	Limit  int
+}
+
+// Due is what the wheel needs to know of a scheduled task.
+type Due struct {
+	Mark
+	Kind string
+}
+
+// Watcher reads what a leader and an executor must look at again and again; every query is
+// answered from an index, whatever the number of finished rows.
+type Watcher interface {
+	// Due answers each cursor with its page, in one round trip, and the store's time.
+	Due(ctx context.Context, cs []Cursor) ([][]Due, task.Time, error)
+	// Live returns tasks in DISPATCHING or RUNNING without payload and result, by id ascending.
+	Live(ctx context.Context, q LiveQuery) ([]task.Task, error)
+}
+
+// LiveQuery selects live tasks.
+type LiveQuery struct {
+	Epoch int64 // of this executor epoch only; 0: of all
+	Asked bool  // only those somebody asked to cancel
+	After task.ID
+	Limit int // 0 is 1,000
+}
+
+// Fire is one fire of a job: the record that makes it happen exactly once.
+type Fire struct {
+	JobID   task.ID
+	Version int64 // of the definition it was computed from
+	// Task is inserted as SCHEDULED. Its FireTime becomes the job's cursor.
+	Task task.Task
+	// Replace, if not nil, moves the job's waiting fire out of the way in the same transaction.
+	// Its condition may fail without harm: then that fire has started.
+	Replace *task.Transition
+}
+
+// FireStatus is what became of one fire.
+type FireStatus uint8
+
+// The results of a fire.
+const (
+	// Fired: the task was inserted and the job's cursor moved.
+	Fired FireStatus = iota + 1
+	// AlreadyFired: the cursor has reached this fire time; nothing was written.
+	AlreadyFired
+	// JobChanged: the definition has another version or was deleted; nothing was written.
+	JobChanged
+)
+
+// FireResult answers one fire.
+type FireResult struct {
+	Status FireStatus
+	Row    Inserted
+}
+
+// JobStore keeps job definitions.
+type JobStore interface {
+	// PutJob makes or replaces the definition with j.Name. ID, Anchor, LastFire, LastTask and
+	// CreatedAt of an existing one stay; of a new one Anchor and CreatedAt are the store's now
+	// and LastFire is Anchor, unless j sets them. Where the schedule changes, LastFire becomes
+	// the store's now if that is later, so that the new one owes no fires of the past. Putting an
+	// equal definition changes nothing.
+	// Concurrent puts of one name make one definition. It returns the row as it is now.
+	PutJob(ctx context.Context, j task.Job) (task.Job, error)
+	// DeleteJob ends the definition with this name, or returns ErrNotFound. Its tasks remain.
+	DeleteJob(ctx context.Context, name string) error
+	// Jobs returns definitions, deleted ones too, whose UpdatedAt is at or after since, by id.
+	// A fire does not change UpdatedAt.
+	Jobs(ctx context.Context, since task.Time) ([]task.Job, error)
+	// Fire records fires in one transaction: for each, the task, the cursor (which only grows),
+	// LastTask and the replaced fire. It answers in the same order; a stale fence refuses all.
+	Fire(ctx context.Context, f Fence, fires []Fire) ([]FireResult, error)
+}
+
+// KindStore keeps the options of handlers.
+type KindStore interface {
+	// PutKinds makes or replaces the options of kinds.
+	PutKinds(ctx context.Context, ks []task.Kind) error
+	// Kinds returns all of them.
+	Kinds(ctx context.Context) ([]task.Kind, error)
+}

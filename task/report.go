@@ -1,0 +1,24 @@
+package task
+
+import "time"
+
+// Report is what an executor says about an execution that ended.
+type Report struct {
+	ID        ID
+	Execution ID
+	Outcome   Outcome // OutSucceeded, OutFailed, OutTimeout, OutSnoozed, OutReleased, OutCanceled
+	Permanent bool    // of a failure: no retry can help
+	Stopped   bool    // it was told to stop because it was past its hard time-out
+	// Delay is how long a snoozed task waits; of a failure with HasDelay it replaces the backoff.
+	Delay    time.Duration
+	HasDelay bool
+	Error    string // already cut to MaxError
+	Result   []byte
+}
+
+// Limits of what one row keeps.
+const (
+	MaxPayload = 256 << 10 // bytes; refused at submit, never cut
+	MaxResult  = 256 << 10 // bytes; a larger result fails the attempt, it is never cut
+	MaxError   = 4 << 10   // bytes; longer texts are cut at a character
+)

@@ -1,0 +1,122 @@
+package ax
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ax-sched/ax/task"
+)
+
+// Config says how a Scheduler works. The zero Config is right for most; every field has a default.
+type Config struct {
+	// NodeID names this process as an executor, for readers of the history. Default: random. Two
+	// processes that run at the same time must not share it: the younger one retires the older.
+	NodeID string
+	// Group is the group of executors this process belongs to and the one its tasks and jobs go
+	// to. Default: "default".
+	Group string
+	// Slots is how many handlers may run at the same time in this process. Default: 256.
+	Slots int
+	// Service is the owner_service of tasks that name none: who to call about them.
+	Service string
+	// RequireKind refuses to submit kinds without a handler in this process. By default they are
+	// accepted: a replica that only submits is normal.
+	RequireKind bool
+	// Logger takes what an operator must know. Default: slog.Default().
+	Logger *slog.Logger
+
+	// Tick is the resolution of due times, 1 ms (default) to 1 s.
+	Tick time.Duration
+	// Window is how far ahead scheduled tasks are held in memory. Default: 5 min; shortened by
+	// itself when more than 100,000 tasks lie in it.
+	Window time.Duration
+	// Poll is how often the table is read for what nobody announced. Default: 2 s.
+	Poll time.Duration
+	// Sweep is how often executions of lost processes are looked for. Default: 5 s.
+	Sweep time.Duration
+	// LeaseTTL is the life of the leader's lease, renewed every third of it. Default: 10 s.
+	LeaseTTL time.Duration
+	// ExecutorTTL is the life of this process's lease as an executor. Default: 30 s.
+	ExecutorTTL time.Duration
+	// Heartbeat is how often that lease is renewed. Default: 10 s; under a third of ExecutorTTL
+	// makes little sense, over half of it is refused.
+	Heartbeat time.Duration
+	// Grace is how long running handlers may take to end when Run stops. Then their contexts end
+	// with ErrShutdown. Default: 10 s.
+	Grace time.Duration
+	// ZombieWait is how long a handler past its hard time-out may take to end before its attempt
+	// is given up. Default: 60 s.
+	ZombieWait time.Duration
+
+	// Clock replaces the host's clock, for tests with skewed nodes. Default: nil, the host's.
+	Clock func() time.Time
+	// Seed makes ids and jitter repeatable, for simulations. Default: 0, from the system.
+	Seed uint64
+}
+
+// loadedTasks is how many tasks the wheel and the queue for slots hold together.
+const loadedTasks = 100_000
+
+func (c Config) withDefaults() (Config, error) {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.Tick, time.Millisecond)
+	def(&c.Window, 5*time.Minute)
+	def(&c.Poll, 2*time.Second)
+	def(&c.Sweep, 5*time.Second)
+	def(&c.LeaseTTL, 10*time.Second)
+	def(&c.ExecutorTTL, 30*time.Second)
+	def(&c.Heartbeat, c.ExecutorTTL/3)
+	def(&c.Grace, 10*time.Second)
+	def(&c.ZombieWait, time.Minute)
+	if c.Slots == 0 {
+		c.Slots = 256
+	}
+	if c.Group == "" {
+		c.Group = "default"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.Default()
+	}
+	return c, c.validate()
+}
+
+// validate reports every wrong field, not only the first.
+func (c Config) validate() error {
+	var errs []error
+	bad := func(field, format string, args ...any) {
+		errs = append(errs, &InputError{Field: "Config." + field,
+			Reason: fmt.Sprintf(format, args...)})
+	}
+	for _, f := range []struct {
+		name     string
+		d        time.Duration
+		min, max time.Duration
+	}{
+		{"Tick", c.Tick, time.Millisecond, time.Second},
+		{"Window", c.Window, time.Second, 24 * time.Hour},
+		{"Poll", c.Poll, 10 * time.Millisecond, time.Minute},
+		{"Sweep", c.Sweep, 10 * time.Millisecond, 10 * time.Minute},
+		{"LeaseTTL", c.LeaseTTL, 300 * time.Millisecond, 10 * time.Minute},
+		{"ExecutorTTL", c.ExecutorTTL, 300 * time.Millisecond, time.Hour},
+		{"Heartbeat", c.Heartbeat, 100 * time.Millisecond, c.ExecutorTTL / 2},
+		{"Grace", c.Grace, time.Millisecond, 24 * time.Hour},
+		{"ZombieWait", c.ZombieWait, time.Millisecond, 24 * time.Hour},
+	} {
+		if f.d < f.min || f.d > f.max {
+			bad(f.name, "is %s; use %s to %s", f.d, f.min, f.max)
+		}
+	}
+	if c.Slots < 1 || c.Slots > 100_000 {
+		bad("Slots", "is %d; use 1 to 100,000", c.Slots)
+	}
+	errs = append(errs, task.CheckName("Config.NodeID", c.NodeID, true),
+		task.CheckName("Config.Group", c.Group, false),
+		task.CheckName("Config.Service", c.Service, true))
+	return errors.Join(errs...)
+}

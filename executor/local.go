@@ -1,0 +1,306 @@
+package executor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/ax-sched/ax/internal/timer"
+	"github.com/ax-sched/ax/task"
+)
+
+// Config says how a Local works; all fields are required.
+type Config struct {
+	// Slots is how many executions may run at the same time.
+	Slots int
+	// Limit returns how many of one kind may run at the same time; 0 is no limit of its own.
+	Limit func(kind string) int
+	// Run calls the handler and says how it ended. It may panic.
+	Run func(ctx context.Context, t *task.Task) task.Report
+	// Report takes the outcome; it must not block.
+	Report func(t *task.Task, r task.Report)
+	// Overdue is told that an execution is past its hard time-out; it must not block.
+	Overdue func(t *task.Task)
+	// Freed is told that a slot became free; it must not block.
+	Freed func()
+	// ZombieWait is how long an execution that was told to stop may take before it is given up.
+	ZombieWait time.Duration
+	// Now is a clock in microseconds that only moves forward.
+	Now func() int64
+	// Spawn runs f on a goroutine that somebody waits for.
+	Spawn func(f func())
+}
+
+// Local runs handlers in the process it lives in. All methods are safe for concurrent use.
+type Local struct {
+	cfg    Config
+	limits *timer.Driver
+
+	mu      sync.Mutex
+	running map[task.ID]*execution // by execution id; nil: claimed, not started yet
+	live    int                    // entries of running that are not nil
+	kinds   map[string]int         // slots in use by kind
+	used    int
+	zombies int
+	suspect bool          // a suspect runs
+	idle    chan struct{} // closed when nothing runs; nil while nobody waits
+}
+
+// execution is one call of a handler.
+type execution struct {
+	t       *task.Task
+	cancel  context.CancelCauseFunc
+	limit   timer.Handle
+	limited bool
+	zombie  bool // told to stop, its slot given away
+	suspect bool
+}
+
+// The two limits of an execution, as notes on its timers.
+const (
+	hardLimit = iota
+	zombieLimit
+)
+
+// New returns a Local that runs nothing yet. Its Run drives the time-outs.
+func New(cfg Config) (*Local, error) {
+	l := &Local{cfg: cfg, running: map[task.ID]*execution{}, kinds: map[string]int{}}
+	var err error
+	l.limits, err = timer.New(timer.Config{Now: cfg.Now, Deliver: l.expired})
+	return l, err
+}
+
+// Run drives the time-outs until ctx ends.
+func (l *Local) Run(ctx context.Context) error { return l.limits.Run(ctx) }
+
+// Free returns the number of free slots.
+func (l *Local) Free() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cfg.Slots - l.used
+}
+
+// Load returns the slots in use, and the executions that were told to stop but still run.
+func (l *Local) Load() (used, zombies int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.used, l.zombies
+}
+
+// Take reserves a slot for a task of the kind, or reports that there is none. The caller gives it
+// back, or starts the task, which gives it back at its end.
+func (l *Local) Take(kind string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used >= l.cfg.Slots {
+		return false
+	}
+	if n := l.cfg.Limit(kind); n > 0 && l.kinds[kind] >= n {
+		return false
+	}
+	l.used++
+	l.kinds[kind]++
+	return true
+}
+
+// Give returns a slot that was taken for a task that does not start after all.
+func (l *Local) Give(kind string) {
+	l.mu.Lock()
+	l.give(kind)
+	l.mu.Unlock()
+	l.cfg.Freed()
+}
+
+func (l *Local) give(kind string) {
+	l.used--
+	if l.kinds[kind]--; l.kinds[kind] == 0 {
+		delete(l.kinds, kind)
+	}
+}
+
+// TakeSuspect reserves the one place for a task that may be what takes executors down. It is given
+// back when the started suspect ends, or by GiveSuspect.
+func (l *Local) TakeSuspect() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.suspect {
+		return false
+	}
+	l.suspect = true
+	return true
+}
+
+// GiveSuspect returns the place taken by TakeSuspect for a task that did not start.
+func (l *Local) GiveSuspect() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.suspect = false
+}
+
+// Expect says that a claim of this execution is under way, so that a row found in the table
+// meanwhile is not taken for one that nobody runs. Start or Unexpect ends it.
+func (l *Local) Expect(execution task.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.running[execution] = nil
+}
+
+// Unexpect says that the execution does not start here, or that nobody knows whether its claim
+// was recorded: then [Local.Known] no longer vouches for it.
+func (l *Local) Unexpect(execution task.ID) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.running, execution)
+}
+
+// Known reports whether the execution runs here or is being claimed.
+func (l *Local) Known(execution task.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, ok := l.running[execution]
+	return ok
+}
+
+// Start runs the handler of a claimed task, for which a slot was taken, within the hard time-out;
+// task.NoTimeout is none. The task must not be changed until it is reported.
+func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration, suspect bool) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	e := &execution{t: t, cancel: cancel, suspect: suspect}
+	l.mu.Lock()
+	l.running[t.ExecutionID] = e
+	l.live++
+	if timeout != task.NoTimeout {
+		e.limited = true
+		e.limit = l.arm(t, timeout, hardLimit)
+	}
+	l.mu.Unlock()
+	l.cfg.Spawn(func() { l.call(ctx, e) })
+}
+
+// arm sets a limit; the caller holds the lock, so an expiry waits until it is recorded.
+func (l *Local) arm(t *task.Task, d time.Duration, note uint32) timer.Handle {
+	due := task.Time(l.cfg.Now()).Add(d)
+	return l.limits.Add(int64(due), timer.Value{ID: t.ExecutionID, Note: note})
+}
+
+// call runs the handler and reports, whatever the handler does.
+func (l *Local) call(ctx context.Context, e *execution) {
+	r := task.Report{Outcome: task.OutFailed, Error: "handler called runtime.Goexit"}
+	defer func() {
+		if p := recover(); p != nil {
+			r = task.Report{Outcome: task.OutFailed,
+				Error: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
+		}
+		if r.Outcome == task.OutFailed && errors.Is(context.Cause(ctx), ErrShutdown) {
+			r.Outcome = task.OutReleased
+		}
+		l.finish(e, r)
+	}()
+	r = l.cfg.Run(ctx, e.t)
+}
+
+func (l *Local) finish(e *execution, r task.Report) {
+	e.cancel(nil)
+	r.ID, r.Execution = e.t.ID, e.t.ExecutionID
+	r.Error = task.CutText(r.Error, task.MaxError)
+	l.mu.Lock()
+	delete(l.running, r.Execution)
+	l.live--
+	if e.limited {
+		l.limits.Cancel(e.limit)
+	}
+	if e.zombie {
+		l.zombies--
+	} else {
+		l.give(e.t.Kind)
+	}
+	if e.suspect {
+		l.suspect = false
+	}
+	r.Stopped = e.zombie
+	if l.idle != nil && l.live == 0 {
+		close(l.idle)
+		l.idle = nil
+	}
+	l.mu.Unlock()
+	l.cfg.Report(e.t, r)
+	l.cfg.Freed()
+}
+
+// expired takes the limits that have passed.
+func (l *Local) expired(vs []timer.Expired) {
+	for _, v := range vs {
+		l.mu.Lock()
+		e := l.running[v.Value.ID]
+		if e == nil {
+			l.mu.Unlock()
+			continue // it ended meanwhile
+		}
+		if v.Value.Note == zombieLimit {
+			e.limited = false
+			row := *e.t // the handler goes on, and will report with e.t
+			l.mu.Unlock()
+			l.cfg.Report(&row, task.Report{ID: e.t.ID, Execution: v.Value.ID,
+				Outcome: task.OutTimeout, Stopped: true,
+				Error: fmt.Sprintf("the handler did not end within %s of being told to stop",
+					l.cfg.ZombieWait)})
+			continue
+		}
+		e.zombie = true
+		l.zombies++
+		l.give(e.t.Kind)
+		e.limit = l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
+		l.mu.Unlock()
+		e.cancel(ErrTimeout)
+		l.cfg.Overdue(e.t)
+		l.cfg.Freed()
+	}
+}
+
+// Cancel ends the context of an execution with the cause; one that does not run here is ignored.
+func (l *Local) Cancel(execution task.ID, cause error) {
+	l.mu.Lock()
+	e := l.running[execution]
+	l.mu.Unlock()
+	if e != nil {
+		e.cancel(cause)
+	}
+}
+
+// CancelAll ends the contexts of all executions with the cause.
+func (l *Local) CancelAll(cause error) {
+	l.mu.Lock()
+	es := make([]*execution, 0, l.live)
+	for _, e := range l.running {
+		if e != nil {
+			es = append(es, e)
+		}
+	}
+	l.mu.Unlock()
+	for _, e := range es {
+		e.cancel(cause)
+	}
+}
+
+// Wait returns when nothing runs, or with the context's error. Nothing may be started meanwhile.
+func (l *Local) Wait(ctx context.Context) error {
+	l.mu.Lock()
+	if l.live == 0 {
+		l.mu.Unlock()
+		return nil
+	}
+	if l.idle == nil {
+		l.idle = make(chan struct{})
+	}
+	idle := l.idle
+	l.mu.Unlock()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,221 @@
+// Package complete decides what an outcome means for a task, and records it.
+//
+// The deciding half is pure: a row as it was read and a report give a transition. The recording
+// half ([Completer]) applies what waits as one batch, and decides again where the row has moved on.
+package complete
+
+import (
+	"time"
+
+	"github.com/ax-sched/ax/retry"
+	"github.com/ax-sched/ax/task"
+)
+
+// Policy is what applies to one task after its own options and its kind's are merged.
+type Policy struct {
+	MaxRetries int
+	Retry      retry.Policy
+	Timeout    time.Duration // hard time-out; task.NoTimeout: none
+}
+
+// MaxRecoveries is how often a task comes back after its executor died under it; the next death
+// makes it DEAD(poison).
+const MaxRecoveries = 2
+
+// suspectDelay is the pause before a suspect runs again.
+const suspectDelay = time.Second
+
+// Suspect reports whether the task may be what takes executors down: an executor runs one suspect
+// at a time, so that bystanders are not condemned with it.
+func Suspect(t *task.Task) bool { return t.Recoveries >= MaxRecoveries }
+
+// Claim assigns a scheduled task to an execution in the leader's own process.
+func Claim(t *task.Task, execution task.ID, executor string, epoch, token int64) *task.Transition {
+	tr := task.Begin(t)
+	tr.WhenDue = true
+	Assign(&tr.Set, execution, executor, epoch, token)
+	return tr.Then(task.ClaimLocal, 0, "").Keys(t)
+}
+
+// Assign writes an execution into a row: the start of an attempt.
+func Assign(m *task.Mutable, execution task.ID, executor string, epoch, token int64) {
+	m.Attempt++
+	m.ExecutionID, m.Executor, m.Epoch, m.Token = execution, executor, epoch, token
+	m.DispatchedAt, m.StartedAt, m.FinishedAt = task.StoreNow, task.StoreNow, 0
+	m.CancelAsked, m.StopAsked = 0, 0
+}
+
+// Decide says what report r means for row t, or nil if it means nothing any more: the execution is
+// not the row's last one, or its end is known already. now is an estimate of the store's time and
+// rnd lies in [0,1); both only place a retry.
+func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *task.Transition {
+	if t.ExecutionID != r.Execution || r.Execution.IsZero() {
+		return nil
+	}
+	tr := task.Begin(t)
+	tr.Execution = r.Execution
+	switch t.State {
+	case task.Dispatching: // the report overtook the acceptance
+		tr.Then(task.Accept, 0, "")
+	case task.Running:
+	case task.Scheduled:
+		// It was given up as lost or timed out and waits for a retry; only success still counts.
+		if r.Outcome != task.OutSucceeded ||
+			t.LastOutcome != task.OutLost && t.LastOutcome != task.OutTimeout {
+			return nil
+		}
+	case task.Held:
+		if r.Outcome != task.OutSucceeded && r.Outcome != task.OutFailed {
+			return nil
+		}
+	default:
+		return nil
+	}
+	ended(tr, r, t, p, now, rnd)
+	return tr.Keys(t)
+}
+
+func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,
+	rnd float64) {
+	m := &tr.Set
+	m.FinishedAt, m.LastOutcome = task.StoreNow, r.Outcome
+	switch {
+	case r.Outcome == task.OutSucceeded:
+		m.Error, m.Result, m.Reason = "", r.Result, 0
+		tr.Then(task.Succeed, 0, "")
+	case t.CancelAsked != 0:
+		m.Error, m.Reason = r.Error, task.ByRequest
+		m.LastOutcome = task.OutCanceled
+		tr.Then(task.Cancel, task.ByRequest, r.Error)
+	case r.Outcome == task.OutCanceled:
+		m.Error, m.Reason = r.Error, task.ByHandler
+		tr.Then(task.Cancel, task.ByHandler, r.Error)
+	case r.Outcome == task.OutTimeout || t.StopAsked != 0 || r.Stopped:
+		m.Error, m.LastOutcome = r.Error, task.OutTimeout
+		tr.Then(task.TimeOut, 0, r.Error)
+		again(tr, r, t, p, now, rnd)
+	case r.Outcome == task.OutSnoozed:
+		m.RunAt, m.RunIn = task.StoreNow, r.Delay
+		tr.Then(task.Snooze, 0, "")
+	case r.Outcome == task.OutReleased:
+		m.RunAt, m.RunIn = task.StoreNow, 0
+		tr.Then(task.HandBack, 0, r.Error)
+	default:
+		m.Error, m.LastOutcome = r.Error, task.OutFailed
+		tr.Then(task.Fail, 0, r.Error)
+		again(tr, r, t, p, now, rnd)
+	}
+}
+
+// again decides between a retry and DEAD after an attempt that failed or timed out.
+func again(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,
+	rnd float64) {
+	m := &tr.Set
+	m.Failures++
+	if r.Permanent {
+		m.Reason = task.Permanent
+		tr.Then(task.Bury, task.Permanent, "")
+		return
+	}
+	delay := r.Delay
+	if !r.HasDelay {
+		delay = p.Retry.Delay(m.Failures, rnd)
+	}
+	at := now.Add(delay)
+	if !retry.Allowed(m.Failures, p.MaxRetries) ||
+		!retry.Allows(int64(at), p.Retry.Deadline(int64(t.FireTime)), 0) {
+		m.Reason = task.Exhausted
+		tr.Then(task.Bury, task.Exhausted, "")
+		return
+	}
+	m.RunAt, m.RunIn, m.LastRetryAt = task.StoreNow, delay, task.StoreNow
+	tr.Then(task.Retry, 0, "")
+}
+
+// Stop marks a running execution as told to stop.
+func Stop(t *task.Task) *task.Transition {
+	if t.State != task.Running || t.StopAsked != 0 {
+		return nil
+	}
+	tr := task.Begin(t)
+	tr.Execution = t.ExecutionID
+	tr.Set.StopAsked = task.StoreNow
+	return tr.Then(task.Stop, 0, "past the hard time-out")
+}
+
+// Cancel ends a task on request: at once where nothing runs, else it asks the execution to end.
+// It returns nil if the task is final already.
+func Cancel(t *task.Task, actor, words string) *task.Transition {
+	tr := task.Begin(t)
+	switch {
+	case t.State.Final():
+		return nil
+	case t.State.Live():
+		if t.CancelAsked != 0 {
+			return nil
+		}
+		tr.Set.CancelAsked = task.StoreNow
+		return tr.By(actor, task.AskCancel, task.ByRequest, words)
+	}
+	tr.Set.Reason, tr.Set.FinishedAt = task.ByRequest, task.StoreNow
+	return tr.By(actor, task.Cancel, task.ByRequest, words).Keys(t)
+}
+
+// Skip does not run a due task because of a policy.
+func Skip(t *task.Task, why task.Reason) *task.Transition {
+	tr := task.Begin(t)
+	tr.Set.Reason, tr.Set.FinishedAt = why, task.StoreNow
+	return tr.Then(task.Skip, why, "").Keys(t)
+}
+
+// Supersede moves the waiting fire of a job aside for a newer one: skipped, or dead if it has
+// failed already, so that a job that never succeeds is seen. nil: it no longer waits.
+func Supersede(t *task.Task) *task.Transition {
+	switch {
+	case t.State != task.Scheduled:
+		return nil
+	case t.Failures == 0:
+		return Skip(t, task.Superseded)
+	}
+	tr := task.Begin(t)
+	tr.Set.Reason, tr.Set.FinishedAt = task.Superseded, task.StoreNow
+	return tr.Then(task.Supersede, task.Superseded, "").Keys(t)
+}
+
+// Lose recovers the executions of a retired epoch. If suspects were among them only they are
+// counted, because one of them is likely the cause; the others come back as they were.
+func Lose(rows []task.Task) []*task.Transition {
+	suspects := false
+	for i := range rows {
+		suspects = suspects || Suspect(&rows[i])
+	}
+	out := make([]*task.Transition, 0, len(rows))
+	for i := range rows {
+		out = append(out, lose(&rows[i], !suspects || Suspect(&rows[i])))
+	}
+	return out
+}
+
+func lose(t *task.Task, count bool) *task.Transition {
+	const words = "its executor is gone"
+	tr := task.Begin(t)
+	m := &tr.Set
+	m.FinishedAt, m.LastOutcome, m.Error = task.StoreNow, task.OutLost, words
+	if t.CancelAsked != 0 {
+		m.Reason = task.ByRequest
+		return tr.Then(task.Cancel, task.ByRequest, words).Keys(t)
+	}
+	tr.Then(task.Lose, task.Lost, words)
+	if count {
+		m.Recoveries++
+	}
+	if m.Recoveries > MaxRecoveries {
+		m.Reason = task.Poison
+		return tr.Then(task.Bury, task.Poison, "").Keys(t)
+	}
+	m.RunAt, m.RunIn = task.StoreNow, 0
+	if m.Recoveries == MaxRecoveries {
+		m.RunIn = suspectDelay
+	}
+	return tr.Then(task.Recover, 0, "").Keys(t)
+}

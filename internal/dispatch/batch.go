@@ -1,0 +1,169 @@
+package dispatch
+
+import (
+	"context"
+	"time"
+
+	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// batch is one claim under way. Every item in its has a slot until it is started or let go.
+type batch struct {
+	d   *Dispatcher
+	its []admit.Item
+}
+
+// claimed is one row about to be claimed.
+type claimed struct {
+	it      admit.Item
+	row     *task.Task
+	ctx     context.Context
+	limit   time.Duration
+	suspect bool
+	tr      *task.Transition
+}
+
+// claim reads the rows, decides, applies, and starts what was applied. On an error nothing has
+// started and the items keep their slots.
+func (b *batch) claim(ctx context.Context) error {
+	ids := make([]task.ID, len(b.its))
+	for i, it := range b.its {
+		ids[i] = it.ID
+	}
+	rows, err := b.d.cfg.Store.Tasks(ctx, ids)
+	if err != nil {
+		return err
+	}
+	byID := make(map[task.ID]*task.Task, len(rows))
+	for i := range rows {
+		byID[rows[i].ID] = &rows[i]
+	}
+	name, epoch, ok := b.d.cfg.Member()
+	if !ok {
+		b.putBack()
+		b.its = nil
+		return nil
+	}
+	cs, trs := make([]claimed, 0, len(b.its)), make([]*task.Transition, 0, len(b.its))
+	for _, it := range b.its {
+		if c, ok := b.look(it, byID[it.ID]); ok {
+			c.tr = complete.Claim(c.row, b.d.cfg.NewID(), name, epoch, b.d.fence.Token)
+			b.d.cfg.Local.Expect(c.tr.Set.ExecutionID)
+			cs, trs = append(cs, c), append(trs, c.tr)
+		}
+	}
+	b.its = b.its[:0]
+	for i := range cs {
+		b.its = append(b.its, cs[i].it) // what an error would have to put back
+	}
+	if len(trs) == 0 {
+		return nil
+	}
+	res, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
+	if err != nil {
+		b.unclaim(cs)
+		return err
+	}
+	b.its = nil
+	return b.settle(ctx, cs, res)
+}
+
+// look decides whether a due task may be claimed now; if not, it gives its slot back.
+func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
+	d := b.d
+	if row == nil || row.State != task.Scheduled || row.RunAt != it.RunAt {
+		d.cfg.Local.Give(it.Kind)
+		d.cfg.Settled(it) // somebody moved it; where it is scheduled again, the scan finds it
+		return claimed{}, false
+	}
+	c := claimed{it: it, row: row, suspect: complete.Suspect(row)}
+	var ok bool
+	if c.ctx, c.limit, ok = d.cfg.Handler(row); !ok {
+		d.cfg.Local.Give(it.Kind)
+		d.cfg.Settled(it)
+		return claimed{}, false
+	}
+	if c.suspect && !d.cfg.Local.TakeSuspect() {
+		d.cfg.Local.Give(it.Kind)
+		d.mu.Lock()
+		d.suspects = append(d.suspects, it)
+		d.mu.Unlock()
+		return claimed{}, false
+	}
+	return c, true
+}
+
+// settle starts what was claimed and lets the rest go.
+func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) error {
+	d := b.d
+	var busy []claimed
+	for i, c := range cs {
+		if res[i].Status == store.Applied {
+			c.row.Mutable = c.tr.Set
+			c.row.Resolve(res[i].At)
+			c.row.Version, c.row.UpdatedAt = res[i].Version, res[i].At
+			d.cfg.Settled(c.it)
+			d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
+			continue
+		}
+		b.unclaim(cs[i : i+1])
+		d.cfg.Local.Give(c.it.Kind)
+		switch res[i].Status {
+		case store.NotDue:
+			d.cfg.Later(c.it, c.it.RunAt)
+		case store.Locked:
+			d.cfg.Later(c.it, res[i].At.Add(lockedPause))
+		case store.KeyBusy:
+			busy = append(busy, c)
+		default:
+			d.cfg.Settled(c.it)
+		}
+	}
+	return b.skip(ctx, busy)
+}
+
+// skip applies the overlap policy to tasks whose key is busy.
+func (b *batch) skip(ctx context.Context, busy []claimed) error {
+	if len(busy) == 0 {
+		return nil
+	}
+	trs := make([]*task.Transition, len(busy))
+	for i, c := range busy {
+		trs[i] = complete.Skip(c.row, task.Overlapped)
+	}
+	_, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
+	for _, c := range busy {
+		if err != nil {
+			b.d.cfg.Later(c.it, c.it.RunAt) // it meets the key again, or finds it free
+		} else {
+			b.d.cfg.Settled(c.it)
+		}
+	}
+	return err
+}
+
+// putBack returns the items to the queue after an error.
+func (b *batch) putBack() {
+	for _, it := range b.its {
+		b.d.cfg.Local.Give(it.Kind)
+	}
+	b.d.mu.Lock()
+	for _, it := range b.its {
+		b.d.queue.Push(it)
+	}
+	b.d.mu.Unlock()
+}
+
+// unclaim forgets executions that do not start. After an error some of them may stand in the table
+// all the same: the executor finds that it does not run them and hands them back.
+func (b *batch) unclaim(cs []claimed) {
+	for _, c := range cs {
+		b.d.cfg.Local.Unexpect(c.tr.Set.ExecutionID)
+		if c.suspect {
+			b.d.cfg.Local.GiveSuspect()
+		}
+	}
+}

@@ -1,0 +1,201 @@
+// Package dispatch claims due tasks for executors and starts them.
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/ax-sched/ax/executor"
+	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// Store is what claiming needs.
+type Store interface {
+	store.Applier
+	Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error)
+}
+
+// Config says how a Dispatcher works; all fields are required.
+type Config struct {
+	Store Store
+	Local *executor.Local
+	// Handler returns the context that an execution of the task starts with and its hard time-out,
+	// or false if this process has no handler for the kind.
+	Handler func(t *task.Task) (context.Context, time.Duration, bool)
+	// Member is this process as an executor: its name and epoch. ok is false while its lease is
+	// not believed to hold: then nothing starts.
+	Member func() (name string, epoch int64, ok bool)
+	NewID  func() task.ID
+	Now    func() task.Time // estimate of the store's time
+	// Backlog is the number of outcomes not recorded yet; above MaxBacklog nothing is claimed.
+	Backlog func() int
+	// Settled is told that a task has left the queue: claimed, skipped, or moved by somebody else.
+	Settled func(it admit.Item)
+	// Later is told that a task has to wait until the store's time at.
+	Later func(it admit.Item, at task.Time)
+	// Failed is told of each error of the store; the tasks are tried again.
+	Failed func(error)
+}
+
+// MaxBacklog is how many outcomes may wait to be recorded before claiming pauses.
+const MaxBacklog = 1000
+
+// maxBatch is how many tasks one claim takes at most.
+const maxBatch = 1000
+
+// lockedPause is how long a row locked by a foreign transaction is left alone.
+const lockedPause = 100 * time.Millisecond
+
+// Dispatcher claims what is due and fits, for the time of one leader's term. Push, Wake, Waiting
+// and TryNow are safe for concurrent use.
+type Dispatcher struct {
+	cfg   Config
+	fence store.Fence
+	wake  chan struct{}
+
+	mu       sync.Mutex
+	queue    admit.Queue
+	suspects []admit.Item // wait until the running suspect has ended
+}
+
+// New returns a Dispatcher for a term; its Run does the work.
+func New(cfg Config, f store.Fence) *Dispatcher {
+	return &Dispatcher{cfg: cfg, fence: f, wake: make(chan struct{}, 1)}
+}
+
+// Push adds due tasks.
+func (d *Dispatcher) Push(its []admit.Item) {
+	d.mu.Lock()
+	for _, it := range its {
+		d.queue.Push(it)
+	}
+	d.mu.Unlock()
+	d.Wake()
+}
+
+// Wake says that a slot may be free or that something is due.
+func (d *Dispatcher) Wake() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Waiting returns the number of due tasks that wait for a slot.
+func (d *Dispatcher) Waiting() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.queue.Len() + len(d.suspects)
+}
+
+// TryNow prepares a task that is due at once to be inserted as started: it takes a slot and writes
+// the execution into the task, unless others wait for slots. start runs it after the insert, drop
+// gives the slot back.
+func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func(), ok bool) {
+	if d.Waiting() > 0 || d.cfg.Backlog() > MaxBacklog || t.OverlapKey != "" {
+		return nil, nil, false
+	}
+	ctx, limit, ok := d.cfg.Handler(t)
+	if !ok {
+		return nil, nil, false
+	}
+	name, epoch, ok := d.cfg.Member()
+	if !ok || !d.cfg.Local.Take(t.Kind) {
+		return nil, nil, false
+	}
+	t.State = task.Running
+	complete.Assign(&t.Mutable, d.cfg.NewID(), name, epoch, d.fence.Token)
+	d.cfg.Local.Expect(t.ExecutionID)
+	execution := t.ExecutionID
+	start = func(in store.Inserted) {
+		t.Resolve(in.At)
+		t.Version, t.FireTime, t.CreatedAt, t.UpdatedAt = in.Version, t.RunAt, in.At, in.At
+		d.cfg.Local.Start(ctx, t, limit, false)
+	}
+	drop = func() {
+		d.cfg.Local.Unexpect(execution)
+		d.cfg.Local.Give(t.Kind)
+	}
+	return start, drop, true
+}
+
+// Fence returns the fence of the dispatcher's term.
+func (d *Dispatcher) Fence() store.Fence { return d.fence }
+
+// Run claims and starts until ctx ends or the store says that a newer leader exists.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	pause := 50 * time.Millisecond
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-d.wake:
+		}
+		for {
+			n, err := d.runOnce(ctx)
+			if errors.Is(err, store.ErrFenced) {
+				return err
+			}
+			if err == nil {
+				pause = 50 * time.Millisecond
+				if n == 0 {
+					break
+				}
+				continue
+			}
+			d.cfg.Failed(err)
+			if !sleep(ctx, pause) {
+				return ctx.Err()
+			}
+			pause = min(2*pause, 2*time.Second)
+		}
+	}
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// runOnce claims one batch and returns how many tasks it looked at.
+func (d *Dispatcher) runOnce(ctx context.Context) (int, error) {
+	its := d.pop()
+	if len(its) == 0 {
+		return 0, nil
+	}
+	b := batch{d: d, its: its}
+	if err := b.claim(ctx); err != nil {
+		b.putBack()
+		return 0, err
+	}
+	return len(its), nil
+}
+
+// pop takes from the queue what may start now; each has a slot.
+func (d *Dispatcher) pop() []admit.Item {
+	if d.cfg.Backlog() > MaxBacklog {
+		return nil // the completer wakes the dispatcher when it has recorded some
+	}
+	if _, _, ok := d.cfg.Member(); !ok {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, it := range d.suspects {
+		d.queue.Push(it)
+	}
+	d.suspects = d.suspects[:0]
+	n := min(d.cfg.Local.Free(), maxBatch)
+	return d.queue.Pop(n, d.cfg.Now(), d.cfg.Local.Take)
+}

@@ -1,0 +1,97 @@
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// OwnConfig says how Own works; all fields are required.
+type OwnConfig struct {
+	Store interface {
+		Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error)
+	}
+	// Epoch returns the executor epoch of this process, or 0.
+	Epoch func() int64
+	// Known reports whether the execution runs here or is being claimed.
+	Known func(execution task.ID) bool
+	// Cancel ends the context of an execution somebody asked to cancel.
+	Cancel func(execution task.ID)
+	// HandBack takes a task whose execution does not run here although the table says so: the
+	// answer to a claim was lost, and it was never started.
+	HandBack func(t *task.Task)
+	Failed   func(error)
+	Every    time.Duration // 2 s
+}
+
+// patience is how long an execution must have been missing here before it is handed back.
+const patience = 5 * time.Second
+
+// Own compares what the table says runs in this process with what does. It needs no leadership.
+type Own struct {
+	cfg     OwnConfig
+	missing map[task.ID]time.Time // by execution: since when
+}
+
+// NewOwn returns an Own that has seen nothing yet.
+func NewOwn(cfg OwnConfig) *Own { return &Own{cfg: cfg, missing: map[task.ID]time.Time{}} }
+
+// Run compares regularly until ctx ends.
+func (o *Own) Run(ctx context.Context) error {
+	tick := time.NewTicker(o.cfg.Every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		if err := o.runOnce(ctx); err != nil {
+			o.cfg.Failed(fmt.Errorf("compare running executions: %w", err))
+		}
+	}
+}
+
+func (o *Own) runOnce(ctx context.Context) error {
+	epoch := o.cfg.Epoch()
+	if epoch == 0 {
+		return nil
+	}
+	missing := map[task.ID]time.Time{}
+	q := store.LiveQuery{Epoch: epoch, Limit: page}
+	for {
+		rows, err := o.cfg.Store.Live(ctx, q)
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			o.look(&rows[i], missing)
+		}
+		if len(rows) < page {
+			break
+		}
+		q.After = rows[len(rows)-1].ID
+	}
+	o.missing = missing
+	return nil
+}
+
+func (o *Own) look(t *task.Task, missing map[task.ID]time.Time) {
+	if o.cfg.Known(t.ExecutionID) {
+		if t.CancelAsked != 0 {
+			o.cfg.Cancel(t.ExecutionID)
+		}
+		return
+	}
+	since, ok := o.missing[t.ExecutionID]
+	if !ok {
+		since = time.Now()
+	}
+	missing[t.ExecutionID] = since
+	if time.Since(since) >= patience {
+		o.cfg.HandBack(t)
+	}
+}

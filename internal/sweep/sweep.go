@@ -1,0 +1,166 @@
+// Package sweep repairs what a dead process left behind. It goes by leases and epochs, never by
+// elapsed time alone, and by the rows as they are now, never by remembered events.
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/registry"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// Store is what the sweep needs.
+type Store interface {
+	store.Applier
+	Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error)
+}
+
+// Config says how a Sweeper works; all fields are required.
+type Config struct {
+	Store    Store
+	Registry registry.Registry
+	Fence    store.Fence
+	Now      func() task.Time     // estimate of the store's time
+	Since    func() time.Duration // a clock that only moves forward, also in suspend
+	// Silence is how long this process must itself have seen no renewal of an expired lease before
+	// the executor is declared lost: a heartbeat and 2 s. After an outage every lease is expired.
+	Silence time.Duration
+	// Recovered is told of each task that was recovered; it must not block.
+	Recovered func(t *task.Task)
+	Failed    func(error)
+	Every     time.Duration // 5 s
+}
+
+// Sweeper recovers executions of lost executors for the time of one leader's term.
+type Sweeper struct {
+	cfg  Config
+	seen map[int64]sighting // by epoch
+}
+
+// sighting is when a member's renewals were last seen to grow.
+type sighting struct {
+	renewals int64
+	at       time.Duration
+}
+
+// page is how many live rows are read at a time.
+const page = 1000
+
+// New returns a Sweeper that has seen nothing yet.
+func New(cfg Config) *Sweeper { return &Sweeper{cfg: cfg, seen: map[int64]sighting{}} }
+
+// Run sweeps at once and then regularly, until ctx ends or a newer leader exists.
+func (s *Sweeper) Run(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-timer.C:
+		}
+		if err := s.runOnce(ctx); errors.Is(err, store.ErrFenced) {
+			return err
+		} else if err != nil {
+			s.cfg.Failed(fmt.Errorf("sweep: %w", err))
+		}
+		timer.Reset(s.cfg.Every)
+	}
+}
+
+// runOnce retires lost executors and recovers what ran under retired epochs. The rows are read
+// before the members: an executor that registers in between then cannot look retired.
+func (s *Sweeper) runOnce(ctx context.Context) error {
+	rows, err := s.live(ctx)
+	if err != nil {
+		return err
+	}
+	members, err := s.cfg.Registry.Members(ctx)
+	if err != nil {
+		return fmt.Errorf("members: %w", err)
+	}
+	alive, err := s.retire(ctx, members)
+	if err != nil {
+		return err
+	}
+	lost := map[int64][]task.Task{}
+	for _, r := range rows {
+		if !alive[r.Epoch] {
+			lost[r.Epoch] = append(lost[r.Epoch], r)
+		}
+	}
+	for _, rs := range lost {
+		if err := s.recover(ctx, rs); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) live(ctx context.Context) ([]task.Task, error) {
+	var all []task.Task
+	q := store.LiveQuery{Limit: page}
+	for {
+		rows, err := s.cfg.Store.Live(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("read live tasks: %w", err)
+		}
+		all = append(all, rows...)
+		if len(rows) < page {
+			return all, nil
+		}
+		q.After = rows[len(rows)-1].ID
+	}
+}
+
+// retire declares lost whose lease has expired while this process watched, and returns the epochs
+// that are alive.
+func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]bool, error) {
+	alive := make(map[int64]bool, len(ms))
+	seen := make(map[int64]sighting, len(ms))
+	for _, m := range ms {
+		alive[m.Epoch] = true
+		was, ok := s.seen[m.Epoch]
+		if !ok || was.renewals != m.Renewals {
+			was = sighting{m.Renewals, s.cfg.Since()}
+		}
+		seen[m.Epoch] = was
+		if m.Until >= s.cfg.Now() || s.cfg.Since()-was.at < s.cfg.Silence {
+			continue
+		}
+		switch err := s.cfg.Registry.Retire(ctx, m.Epoch); {
+		case err == nil:
+			delete(alive, m.Epoch)
+		case errors.Is(err, registry.ErrAlive): // it renewed just now
+		default:
+			return nil, fmt.Errorf("retire epoch %d: %w", m.Epoch, err)
+		}
+	}
+	s.seen = seen
+	return alive, nil
+}
+
+// recover schedules the executions of one lost epoch again.
+func (s *Sweeper) recover(ctx context.Context, rows []task.Task) error {
+	trs := complete.Lose(rows)
+	res, err := s.cfg.Store.Apply(ctx, s.cfg.Fence, trs)
+	if err != nil {
+		return fmt.Errorf("recover: %w", err)
+	}
+	for i := range rows {
+		if res[i].Status != store.Applied {
+			continue // it reported after all; the next sweep looks again
+		}
+		t := &rows[i]
+		t.Mutable = trs[i].Set
+		t.Resolve(res[i].At)
+		t.Version, t.UpdatedAt = res[i].Version, res[i].At
+		s.cfg.Recovered(t)
+	}
+	return nil
+}

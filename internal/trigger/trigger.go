@@ -1,0 +1,255 @@
+// Package trigger makes due what the table says is due: it reads the next minutes of scheduled
+// tasks into a wheel, and turns the fires of jobs into tasks.
+package trigger
+
+import (
+	"context"
+	"time"
+
+	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/timer"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// Config says how a Trigger works; all fields are required.
+type Config struct {
+	Store  store.Watcher
+	Groups []string
+	Now    func() task.Time // estimate of the store's time
+	// Since is a clock that only moves forward, also in suspend.
+	Since func() time.Duration
+	// Sampled is told the store's time of each reading, and when, by Since, it was asked for.
+	Sampled func(sent time.Duration, at task.Time)
+	// Has reports whether some executor runs the kind.
+	Has func(kind string) bool
+	// Push takes due tasks; it must not block.
+	Push func([]admit.Item)
+	// Failed is told of each error of the store; reading goes on.
+	Failed func(error)
+	Poll   time.Duration // 2 s
+	Window time.Duration // 5 min
+	Tick   time.Duration // resolution of the wheel, 1 ms
+	Loaded int           // most tasks held in memory, 100,000
+}
+
+// Item is a due task, as the queue for slots takes it.
+type Item = admit.Item
+
+// page is how many rows one cursor reads at a time.
+const page = 1000
+
+// slowWalk is how often the unbounded walk over overdue rows takes a step. It finds what became
+// visible later than the hot scan looks back, without trusting any notification.
+const slowWalk = 5 * time.Second
+
+// Trigger reads scheduled tasks for the time of one leader's term.
+type Trigger struct {
+	cfg   Config
+	win   *window
+	lanes []*lane
+	wake  chan struct{}
+	slow  task.Time // next step of the slow walk
+}
+
+// New returns a Trigger that knows nothing yet: each term starts from an empty wheel.
+func New(cfg Config) (*Trigger, error) {
+	t := &Trigger{cfg: cfg, wake: make(chan struct{}, 1)}
+	t.win = &window{push: cfg.Push, has: cfg.Has, now: cfg.Now,
+		known: map[task.ID]entry{}, lanes: map[laneKey]*lane{}, names: map[string]string{}}
+	var err error
+	t.win.timer, err = timer.New(timer.Config{Now: func() int64 { return int64(cfg.Now()) },
+		Deliver: t.win.expired, Tick: cfg.Tick})
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range cfg.Groups {
+		for _, b := range task.Buckets() {
+			l := newLane(laneKey{g, b})
+			t.win.lanes[l.laneKey] = l
+			t.lanes = append(t.lanes, l)
+		}
+	}
+	t.win.share = max(cfg.Loaded/len(t.lanes), page)
+	return t, nil
+}
+
+// Drive runs the wheel until ctx ends. It does no I/O and never waits for the store, for slots or
+// for handlers.
+func (t *Trigger) Drive(ctx context.Context) error { return t.win.timer.Run(ctx) }
+
+// Run reads the table until ctx ends.
+func (t *Trigger) Run(ctx context.Context) error {
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-t.wake:
+		case <-tick.C:
+		}
+		for {
+			more, err := t.runOnce(ctx)
+			if err != nil {
+				t.cfg.Failed(err)
+				break
+			}
+			if !more {
+				break
+			}
+		}
+		tick.Reset(t.cfg.Poll)
+	}
+}
+
+// Wake makes Run read now: somebody hinted that the table has changed. A lost hint costs one poll.
+func (t *Trigger) Wake() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Add offers a task that this process has just written as SCHEDULED, so that it need not be read.
+// Rows beyond what the far scan has read are left to it.
+func (t *Trigger) Add(group string, b task.Bucket, d store.Due) {
+	l := t.win.lanes[laneKey{group, b}]
+	if l == nil {
+		return
+	}
+	t.win.mu.Lock()
+	beyond := l.mark.Less(d.Mark) && d.RunAt > t.cfg.Now()
+	t.win.mu.Unlock()
+	if !beyond {
+		t.win.offer(l, []store.Due{d})
+	}
+}
+
+// Retime looks at the wheel and the table again after the clock has jumped.
+func (t *Trigger) Retime() {
+	t.win.timer.Wake()
+	t.Wake()
+}
+
+// Settled forgets a task that was claimed or moved.
+func (t *Trigger) Settled(it admit.Item) {
+	if t.win.settle(it) {
+		t.Wake()
+	}
+}
+
+// Later makes a task wait until the store's time at.
+func (t *Trigger) Later(it admit.Item, at task.Time) { t.win.later(it, at) }
+
+// Unpark says that some executor can run the kind now.
+func (t *Trigger) Unpark(kind string) {
+	t.win.unpark(kind)
+	t.Wake()
+}
+
+// Loaded returns the number of tasks held in memory.
+func (t *Trigger) Loaded() int {
+	t.win.mu.Lock()
+	defer t.win.mu.Unlock()
+	return len(t.win.known)
+}
+
+// reading is one cursor of a round and what its rows are for.
+type reading struct {
+	lane *lane
+	why  reason
+}
+
+type reason int
+
+const (
+	far  reason = iota // the next rows of the window
+	hot                // what may have changed around now
+	walk               // overdue rows, step by step
+)
+
+// runOnce reads one page of each cursor and reports whether more should be read at once.
+func (t *Trigger) runOnce(ctx context.Context) (more bool, err error) {
+	rs, cs := t.cursors()
+	for len(cs) > 0 {
+		sent := t.cfg.Since()
+		pages, at, err := t.cfg.Store.Due(ctx, cs)
+		if err != nil {
+			return false, err
+		}
+		t.cfg.Sampled(sent, at)
+		var hotter []store.Cursor
+		var again []reading
+		for i, rows := range pages {
+			taken := t.win.offer(rs[i].lane, rows)
+			full := len(rows) == cs[i].Limit
+			switch rs[i].why {
+			case hot:
+				if full { // follow it to its end: it is short
+					c := cs[i]
+					c.After = rows[len(rows)-1].Mark
+					hotter, again = append(hotter, c), append(again, rs[i])
+				}
+			default:
+				t.advance(rs[i], cs[i], rows, full)
+				more = more || rs[i].why == far && full && taken > 0
+			}
+		}
+		cs, rs = hotter, again
+	}
+	return more, nil
+}
+
+// advance moves the mark of a cursor past the page that was read.
+func (t *Trigger) advance(r reading, c store.Cursor, rows []store.Due, full bool) {
+	t.win.mu.Lock()
+	defer t.win.mu.Unlock()
+	end := store.Mark{RunAt: c.Until, ID: lastID}
+	if full {
+		end = rows[len(rows)-1].Mark
+	}
+	switch {
+	case r.why == walk && full:
+		r.lane.old = end
+	case r.why == walk:
+		r.lane.old = store.Mark{} // from the start again
+	case c.After == r.lane.mark: // else a kind was unparked meanwhile: read from there
+		r.lane.mark = end
+	}
+}
+
+var lastID = task.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+
+// cursors decides what to read.
+func (t *Trigger) cursors() ([]reading, []store.Cursor) {
+	t.win.mu.Lock()
+	defer t.win.mu.Unlock()
+	now := t.cfg.Now()
+	near := task.Time(2 * t.cfg.Poll.Microseconds())
+	slow := now >= t.slow
+	if slow {
+		t.slow = now.Add(slowWalk)
+	}
+	var rs []reading
+	var cs []store.Cursor
+	add := func(l *lane, why reason, after store.Mark, until task.Time) {
+		rs = append(rs, reading{l, why})
+		cs = append(cs, store.Cursor{Group: l.group, Bucket: l.bucket, After: after,
+			Until: until, Limit: page})
+	}
+	for _, l := range t.lanes {
+		until := now.Add(t.cfg.Window)
+		if l.loaded+page <= t.win.share && l.mark.RunAt < until {
+			add(l, far, l.mark, until)
+		}
+		if lo, hi := now-near, min(now+near, l.mark.RunAt); lo < hi {
+			add(l, hot, store.Mark{RunAt: lo}, hi)
+		}
+		if hi := min(now-near, l.mark.RunAt); slow && hi > 0 {
+			add(l, walk, l.old, hi)
+		}
+	}
+	return rs, cs
+}

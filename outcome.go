@@ -1,0 +1,108 @@
+package ax
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/ax-sched/ax/retry"
+	"github.com/ax-sched/ax/task"
+)
+
+// steer is an error by which a handler says what shall happen.
+type steer struct {
+	outcome  task.Outcome
+	delay    time.Duration
+	hasDelay bool
+	err      error
+}
+
+func (e *steer) Error() string {
+	if e.err != nil {
+		return e.err.Error()
+	}
+	return fmt.Sprintf("%s for %s", e.outcome, e.delay)
+}
+
+func (e *steer) Unwrap() error { return e.err }
+
+// Permanent says that no retry can help: the task becomes DEAD(permanent). An error type with the
+// method of retry.Classed can say so itself.
+func Permanent(err error) error { return retry.Permanent(orUnnamed(err)) }
+
+// Cancel ends the task as CANCELED: the work is not wanted any more.
+func Cancel(err error) error { return &steer{outcome: task.OutCanceled, err: orUnnamed(err)} }
+
+// Snooze puts the task back for d without spending a retry: it is too early.
+func Snooze(d time.Duration) error { return &steer{outcome: task.OutSnoozed, delay: max(d, 0)} }
+
+// RetryIn fails the attempt with err and retries after d instead of the policy's backoff; the
+// retry counts as any other.
+func RetryIn(d time.Duration, err error) error {
+	return &steer{outcome: task.OutFailed, delay: max(d, 0), hasDelay: true, err: orUnnamed(err)}
+}
+
+// Release hands the task back at once without spending a retry, as a process does that stops.
+func Release() error { return &steer{outcome: task.OutReleased} }
+
+func orUnnamed(err error) error {
+	if err == nil {
+		return errors.New("no reason given")
+	}
+	return err
+}
+
+// report says what a handler's error means.
+func report(err error) task.Report {
+	if err == nil {
+		return task.Report{Outcome: task.OutSucceeded}
+	}
+	r := task.Report{Outcome: task.OutFailed, Error: err.Error(),
+		Permanent: retry.ClassOf(err) == retry.ClassPermanent}
+	var s *steer
+	if errors.As(err, &s) {
+		r.Outcome, r.Delay, r.HasDelay = s.outcome, s.delay, s.hasDelay
+	}
+	return r
+}
+
+type contextKey struct{}
+
+// running is what a handler's context knows.
+type running struct {
+	task *Task
+	log  *slog.Logger
+}
+
+// FromContext returns the task whose handler's context ctx is or descends from, or nil.
+func FromContext(ctx context.Context) *Task {
+	if r, ok := ctx.Value(contextKey{}).(*running); ok {
+		return r.task
+	}
+	return nil
+}
+
+// Logger returns the scheduler's logger with the task's id, kind, key, run, attempt and execution,
+// or slog.Default() outside a handler.
+func Logger(ctx context.Context) *slog.Logger {
+	r, ok := ctx.Value(contextKey{}).(*running)
+	if !ok {
+		return slog.Default()
+	}
+	t := r.task
+	return r.log.With("task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "run", t.Run,
+		"attempt", t.Attempt, "execution_id", t.ExecutionID.String())
+}
+
+// call runs the handler of a claimed task.
+func (s *Scheduler) call(ctx context.Context, t *task.Task) task.Report {
+	r := s.kinds.Find(t.Kind)
+	if r == nil {
+		return task.Report{Outcome: task.OutReleased, Error: "no handler here"}
+	}
+	own := seen(t)
+	ctx = context.WithValue(ctx, contextKey{}, &running{own, s.cfg.Logger})
+	return report(r.Handler(ctx, own))
+}

@@ -1,0 +1,234 @@
+package ax
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/retry"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// NewTask is a task to submit. Only Kind is required.
+type NewTask struct {
+	// ID makes a repeated Submit harmless: the same id is the same task. Default: a new one.
+	ID ID
+	// Kind names the handler.
+	Kind string
+	// Key is the caller's business key. Among live tasks of the kind it is unique: a second submit
+	// answers Duplicate with the id of the first. Empty: no uniqueness.
+	Key string
+	// Payload is handed to the handler byte for byte; at most 256 KiB.
+	Payload []byte
+	// Delay and RunAt say when the task is due; neither: at once. A delay is added to the store's
+	// time when the row is written, so a wrong clock here moves nothing.
+	Delay time.Duration
+	RunAt time.Time
+	// Priority is NORMAL unless set.
+	Priority Priority
+	// Timeout, MaxRetries and Retry replace those of the kind where set. Use [Int] for MaxRetries.
+	Timeout    time.Duration
+	MaxRetries *int
+	Retry      *retry.Policy
+	// Service is who to call about this task. Default: Config.Service.
+	Service string
+	// Labels are for people and searches.
+	Labels map[string]string
+}
+
+// Int returns a pointer to n, for optional fields.
+func Int(n int) *int { return &n }
+
+// Result answers a submit.
+type Result struct {
+	// ID is the task's id; of a duplicate that of the live task.
+	ID ID
+	// Duplicate is set when a live task with the same kind and key exists; nothing was made.
+	Duplicate bool
+	// State is that of the task when the row was written or found.
+	State State
+}
+
+// maxSubmit is how many rows one transaction of SubmitMany makes.
+const maxSubmit = 1000
+
+// Submit makes a task. When it returns without an error the task is committed and will not be
+// lost. It works before and without Run. An error means that the task may or may not exist: repeat
+// with the same ID, or rely on Key.
+func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
+	row, err := s.row(n)
+	if err != nil {
+		return Result{}, fmt.Errorf("submit: %w", err)
+	}
+	if row.RunIn == 0 && row.RunAt == task.StoreNow {
+		if e := s.engine.Load(); e != nil {
+			res, done, err := e.submitClaimed(ctx, row)
+			if done {
+				return res, err
+			}
+		}
+	}
+	res, err := s.insert(ctx, []task.Task{row})
+	if err != nil {
+		return Result{}, err
+	}
+	return res[0], nil
+}
+
+// Delay submits a task of the kind that is due after d.
+func (s *Scheduler) Delay(ctx context.Context, kind, key string, d time.Duration,
+	payload []byte) (Result, error) {
+	return s.Submit(ctx, NewTask{Kind: kind, Key: key, Delay: d, Payload: payload})
+}
+
+// DelayFunc is Delay in one line with the handler, which is registered if the kind has none here.
+// The handler must take everything from its task: it may run in another process, after a restart.
+// It must be registered again at start-up; until then such tasks wait.
+func (s *Scheduler) DelayFunc(ctx context.Context, kind, key string, d time.Duration,
+	payload []byte, h Handler) (Result, error) {
+	if s.kinds.Find(kind) == nil {
+		if err := s.register(kind, h, nil); err != nil && !errors.Is(err, ErrDuplicateKind) {
+			return Result{}, fmt.Errorf("handle %q: %w", kind, err)
+		}
+	}
+	return s.Delay(ctx, kind, key, d, payload)
+}
+
+// SubmitMany makes many tasks, up to 1,000 in one transaction, and answers in the same order. All
+// are checked before the first is written. After an error the tasks of earlier transactions exist.
+func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, error) {
+	rows := make([]task.Task, len(ns))
+	for i, n := range ns {
+		var err error
+		if rows[i], err = s.row(n); err != nil {
+			return nil, fmt.Errorf("submit: task %d: %w", i, err)
+		}
+	}
+	out := make([]Result, 0, len(rows))
+	for len(rows) > 0 {
+		n := min(len(rows), maxSubmit)
+		res, err := s.insert(ctx, rows[:n])
+		if err != nil {
+			return out, err
+		}
+		out, rows = append(out, res...), rows[n:]
+	}
+	return out, nil
+}
+
+// insert writes rows as SCHEDULED and tells the trigger of this process.
+func (s *Scheduler) insert(ctx context.Context, rows []task.Task) ([]Result, error) {
+	ins, err := s.store.Insert(ctx, store.Fence{}, rows)
+	if err != nil {
+		return nil, fmt.Errorf("submit: %w", err)
+	}
+	e := s.engine.Load()
+	out := make([]Result, len(ins))
+	for i, in := range ins {
+		out[i] = Result{ID: in.ID, Duplicate: in.Duplicate, State: in.State}
+		if e != nil && !in.Duplicate && in.State == task.Scheduled {
+			e.scheduled(rows[i].Group, rows[i].Bucket, rows[i].Kind, in.RunAt, in.ID)
+		}
+	}
+	return out, nil
+}
+
+// row checks a new task and builds its row.
+func (s *Scheduler) row(n NewTask) (task.Task, error) {
+	if err := s.check(&n); err != nil {
+		return task.Task{}, err
+	}
+	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group, Payload: n.Payload,
+		Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
+		Timeout: n.Timeout, Labels: n.Labels}
+	if t.ID.IsZero() {
+		t.ID = s.newID()
+	}
+	var err error
+	if t.MaxRetries, t.RetryPolicy, t.OwnerService, err = s.own(n.MaxRetries, n.Retry,
+		n.Service); err != nil {
+		return task.Task{}, err
+	}
+	t.State, t.Run = task.Scheduled, 1
+	t.RunAt, t.RunIn = task.StoreNow, n.Delay
+	if !n.RunAt.IsZero() {
+		t.RunAt, t.RunIn = task.FromGo(n.RunAt), 0
+	}
+	return t, nil
+}
+
+// own turns optional fields into their stored form: what is not set is the kind's or the
+// scheduler's.
+func (s *Scheduler) own(retries *int, p *retry.Policy, service string) (int, string, string,
+	error) {
+	n, policy := -1, ""
+	if retries != nil {
+		n = *retries
+	}
+	if p != nil {
+		b, err := json.Marshal(*p)
+		if err != nil {
+			return 0, "", "", &InputError{Field: "retry", Reason: err.Error(), Err: err}
+		}
+		policy = string(b)
+	}
+	if service == "" {
+		service = s.cfg.Service
+	}
+	return n, policy, service, nil
+}
+
+func (s *Scheduler) check(n *NewTask) error {
+	errs := []error{
+		task.CheckName("kind", n.Kind, false),
+		task.CheckName("key", n.Key, true),
+		task.CheckName("service", n.Service, true),
+		task.CheckPayload(n.Payload), checkDelay(n), checkPriority(n.Priority),
+		checkTimeout(n.Timeout), task.CheckLabels(n.Labels),
+	}
+	if n.MaxRetries != nil {
+		errs = append(errs, checkRetries("max_retries", *n.MaxRetries))
+	}
+	if n.Retry != nil {
+		if err := n.Retry.Validate(); err != nil {
+			errs = append(errs, &InputError{Field: "retry", Reason: err.Error(), Err: err})
+		}
+	}
+	if s.cfg.RequireKind && s.kinds.Find(n.Kind) == nil {
+		errs = append(errs, &InputError{Field: "kind", Err: ErrUnknownKind,
+			Reason: fmt.Sprintf("%q has no handler in this process", n.Kind)})
+	}
+	return errors.Join(errs...)
+}
+
+func checkDelay(n *NewTask) error {
+	switch {
+	case n.Delay < 0:
+		return &InputError{Field: "delay", Reason: fmt.Sprintf("is %s; use 0 or more", n.Delay)}
+	case n.Delay > 0 && !n.RunAt.IsZero():
+		return &InputError{Field: "run_at", Reason: "is set together with delay; set one of them"}
+	case !n.RunAt.IsZero() && !task.ValidTime(n.RunAt):
+		return &InputError{Field: "run_at", Reason: fmt.Sprintf(
+			"is %s; use a time from 1970 to 9999", n.RunAt.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
+func checkPriority(p Priority) error {
+	if !p.OrNormal().Valid() {
+		return &InputError{Field: "priority",
+			Reason: fmt.Sprintf("is %d; use ax.Critical, High, Normal or Low", p)}
+	}
+	return nil
+}
+
+func checkTimeout(d time.Duration) error {
+	if d < 0 && d != NoTimeout {
+		return &InputError{Field: "timeout", Reason: "is " + d.String() +
+			"; use a positive duration, 0 for the kind's, or ax.NoTimeout"}
+	}
+	return nil
+}

@@ -1,0 +1,140 @@
+package ax
+
+import (
+	"context"
+	"time"
+
+	"github.com/ax-sched/ax/internal/clock"
+	"github.com/ax-sched/ax/internal/dispatch"
+	"github.com/ax-sched/ax/internal/group"
+	"github.com/ax-sched/ax/internal/sweep"
+	"github.com/ax-sched/ax/internal/trigger"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// term is one time of leadership: everything in it starts from empty and ends with it.
+type term struct {
+	e        *engine
+	fence    store.Fence
+	trigger  *trigger.Trigger
+	jobs     *trigger.Jobs
+	dispatch *dispatch.Dispatcher
+	sweeper  *sweep.Sweeper
+}
+
+// lead starts a term; the channel gives its end.
+func (e *engine) lead(ctx context.Context, f store.Fence) <-chan error {
+	done := make(chan error, 1)
+	e.spawn(func() { done <- e.runTerm(ctx, f) })
+	return done
+}
+
+func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
+	if err := e.enlist(ctx); err != nil {
+		return err
+	}
+	t, err := e.newTerm(f)
+	if err != nil {
+		return err
+	}
+	e.s.cfg.Logger.Info("leading", "node", e.s.cfg.NodeID, "token", f.Token)
+	g := group.New(ctx, "term")
+	e.term.Store(t)
+	g.Go("wheel", t.trigger.Drive)
+	g.Go("dispatch", t.dispatch.Run)
+	g.Go("trigger", t.trigger.Run)
+	g.Go("jobs", t.jobs.Run)
+	g.Go("sweep", t.sweeper.Run)
+	select {
+	case <-ctx.Done():
+	case <-g.Failed():
+	}
+	e.term.Store(nil)
+	err = g.Stop(0)
+	e.s.cfg.Logger.Info("no longer leading", "node", e.s.cfg.NodeID, "token", f.Token,
+		"cause", context.Cause(ctx))
+	return err
+}
+
+// enlist makes this process an executor and learns the store's time. It waits for a store that
+// does not answer, as long as the term lasts.
+func (e *engine) enlist(ctx context.Context) error {
+	for {
+		err := e.member.Register(ctx)
+		if err == nil {
+			err = e.s.putKinds(ctx)
+		}
+		if err == nil {
+			sent := e.s.clock.Boot()
+			var at task.Time
+			if at, err = e.s.store.Now(ctx); err == nil {
+				e.sampled(sent, at)
+				return nil
+			}
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e.failed("executor")(err)
+		timer := time.NewTimer(500 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+		case <-timer.C:
+		}
+		timer.Stop()
+	}
+}
+
+func (e *engine) newTerm(f store.Fence) (*term, error) {
+	s, cfg := e.s, e.s.cfg
+	t := &term{e: e, fence: f}
+	var err error
+	t.trigger, err = trigger.New(trigger.Config{Store: s.store, Groups: []string{cfg.Group},
+		Now: s.now, Since: s.clock.Boot, Sampled: t.sampled,
+		Has:  func(kind string) bool { return s.kinds.Find(kind) != nil },
+		Push: func(its []trigger.Item) { t.dispatch.Push(its) }, Failed: e.failed("trigger"),
+		Poll: cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: loadedTasks})
+	if err != nil {
+		return nil, err
+	}
+	t.dispatch = dispatch.New(dispatch.Config{Store: s.store, Local: e.local, Handler: e.handler,
+		Member: e.member.Current, NewID: s.newID, Now: s.now, Backlog: e.completer.Backlog,
+		Settled: t.trigger.Settled, Later: t.trigger.Later, Failed: e.failed("dispatch")}, f)
+	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: s.store, Fence: f, Now: s.now,
+		NewID: s.newID, Failed: e.failed("jobs"), Poll: cfg.Poll,
+		Fired: func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})
+	t.sweeper = sweep.New(sweep.Config{Store: s.store, Registry: s.store.Registry(), Fence: f, Now: s.now,
+		Since: s.clock.Boot, Silence: cfg.Heartbeat + 2*time.Second, Failed: e.failed("sweep"),
+		Every:     cfg.Sweep,
+		Recovered: t.recovered})
+	return t, nil
+}
+
+// handler says how an execution of the task starts here.
+func (e *engine) handler(t *task.Task) (context.Context, time.Duration, bool) {
+	if e.s.kinds.Find(t.Kind) == nil {
+		return nil, 0, false
+	}
+	return e.base, e.s.kinds.Policy(t).Timeout, true
+}
+
+func (t *term) recovered(r *task.Task) {
+	t.e.s.cfg.Logger.Info("recovered a task of a lost executor", "task_id", r.ID.String(),
+		"kind", r.Kind, "executor", r.Executor, "state", r.State.String())
+	if r.State == task.Scheduled {
+		t.trigger.Add(r.Group, r.Bucket, due(r))
+	}
+}
+
+// sampled feeds the clock. After a sample that disagrees the table is read again at once: it
+// takes three that agree to believe in a step of the store's clock.
+func (t *term) sampled(sent time.Duration, at task.Time) {
+	switch t.e.sampled(sent, at).Kind {
+	case clock.Suspect:
+		t.trigger.Wake()
+	case clock.Step, clock.Resumed:
+		t.trigger.Retime()
+		t.jobs.Wake()
+	}
+}

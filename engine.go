@@ -132,6 +132,7 @@ func (e *engine) drain() {
 		return f(ctx)
 	}
 	ignored := false
+	e.local.Close()
 	if within(e.s.cfg.Grace, e.local.Wait) != nil {
 		e.local.CancelAll(ErrShutdown)
 		if within(abortWait, e.local.Wait) != nil {

@@ -41,11 +41,11 @@ type Local struct {
 
 	mu      sync.Mutex
 	running map[task.ID]*execution // by execution id; nil: claimed, not started yet
-	live    int                    // entries of running that are not nil
 	kinds   map[string]int         // slots in use by kind
 	used    int
 	zombies int
 	suspect bool          // a suspect runs
+	closed  bool          // no slot is given any more
 	idle    chan struct{} // closed when nothing runs; nil while nobody waits
 }
 
@@ -95,7 +95,7 @@ func (l *Local) Load() (used, zombies int) {
 func (l *Local) Take(kind string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.used >= l.cfg.Slots {
+	if l.closed || l.used >= l.cfg.Slots {
 		return false
 	}
 	if n := l.cfg.Limit(kind); n > 0 && l.kinds[kind] >= n {
@@ -110,6 +110,7 @@ func (l *Local) Take(kind string) bool {
 func (l *Local) Give(kind string) {
 	l.mu.Lock()
 	l.give(kind)
+	l.rest()
 	l.mu.Unlock()
 	l.cfg.Freed()
 }
@@ -154,6 +155,15 @@ func (l *Local) Unexpect(execution task.ID) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.running, execution)
+	l.rest()
+}
+
+// rest tells who waits that nothing runs. The caller holds the lock.
+func (l *Local) rest() {
+	if l.idle != nil && l.used == 0 && len(l.running) == 0 {
+		close(l.idle)
+		l.idle = nil
+	}
 }
 
 // Known reports whether the execution runs here or is being claimed.
@@ -171,7 +181,6 @@ func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration, 
 	e := &execution{t: t, cancel: cancel, suspect: suspect}
 	l.mu.Lock()
 	l.running[t.ExecutionID] = e
-	l.live++
 	if timeout != task.NoTimeout {
 		e.limited = true
 		e.limit = l.arm(t, timeout, hardLimit)
@@ -208,7 +217,6 @@ func (l *Local) finish(e *execution, r task.Report) {
 	r.Error = task.CutText(r.Error, task.MaxError)
 	l.mu.Lock()
 	delete(l.running, r.Execution)
-	l.live--
 	if e.limited {
 		l.limits.Cancel(e.limit)
 	}
@@ -221,10 +229,7 @@ func (l *Local) finish(e *execution, r task.Report) {
 		l.suspect = false
 	}
 	r.Stopped = e.zombie
-	if l.idle != nil && l.live == 0 {
-		close(l.idle)
-		l.idle = nil
-	}
+	l.rest()
 	l.mu.Unlock()
 	l.cfg.Report(e.t, r)
 	l.cfg.Freed()
@@ -273,7 +278,7 @@ func (l *Local) Cancel(execution task.ID, cause error) {
 // CancelAll ends the contexts of all executions with the cause.
 func (l *Local) CancelAll(cause error) {
 	l.mu.Lock()
-	es := make([]*execution, 0, l.live)
+	es := make([]*execution, 0, len(l.running))
 	for _, e := range l.running {
 		if e != nil {
 			es = append(es, e)
@@ -285,10 +290,18 @@ func (l *Local) CancelAll(cause error) {
 	}
 }
 
-// Wait returns when nothing runs, or with the context's error. Nothing may be started meanwhile.
+// Close ends the giving of slots: nothing starts any more but what has a slot already.
+func (l *Local) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// Wait returns when nothing runs and no claim is under way, or with the context's error. It is
+// called after Close.
 func (l *Local) Wait(ctx context.Context) error {
 	l.mu.Lock()
-	if l.live == 0 {
+	if l.used == 0 && len(l.running) == 0 {
 		l.mu.Unlock()
 		return nil
 	}

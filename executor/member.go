@@ -28,9 +28,10 @@ type MemberConfig struct {
 type Member struct {
 	cfg MemberConfig
 
-	mu    sync.Mutex
-	epoch int64
-	until time.Duration // belief in the lease ends here
+	mu     sync.Mutex
+	joined bool // it should be a member: Register was called, Leave was not
+	epoch  int64
+	until  time.Duration // belief in the lease ends here
 }
 
 // renewTries is how often one renewal is tried, with a pause of renewPause in between.
@@ -52,6 +53,7 @@ func (m *Member) Current() (name string, epoch int64, ok bool) {
 
 // Register makes the process a member if it is none, or if its epoch was retired.
 func (m *Member) Register(ctx context.Context) error {
+	m.join(true)
 	if err := m.renew(ctx); err == nil {
 		return nil
 	} else if !errors.Is(err, registry.ErrRetired) {
@@ -64,6 +66,12 @@ func (m *Member) Register(ctx context.Context) error {
 	}
 	m.set(epoch, sent+m.cfg.TTL)
 	return nil
+}
+
+func (m *Member) join(in bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.joined = in
 }
 
 func (m *Member) set(epoch int64, until time.Duration) {
@@ -106,8 +114,11 @@ func (m *Member) Run(ctx context.Context) error {
 
 // keep is one renewal with its tries.
 func (m *Member) keep(ctx context.Context) {
-	if _, epoch, _ := m.Current(); epoch == 0 {
-		return // not registered: nothing to keep
+	m.mu.Lock()
+	joined := m.joined
+	m.mu.Unlock()
+	if !joined {
+		return
 	}
 	for range renewTries {
 		err := m.Register(ctx)
@@ -126,6 +137,7 @@ func (m *Member) keep(ctx context.Context) {
 
 // Leave ends the membership at once; executions still running are then recovered elsewhere.
 func (m *Member) Leave(ctx context.Context) error {
+	m.join(false)
 	_, epoch, _ := m.Current()
 	if epoch == 0 {
 		return nil

@@ -17,6 +17,7 @@ func (c Class) Valid() bool { return c == ClassRetryable || c == ClassPermanent 
 // Classed is an error that knows its class. An error type of the user's own may have this method.
 type Classed interface {
 	error
+	// Class must not change during the life of the error.
 	Class() Class
 }
 
@@ -47,4 +48,6 @@ type permanent struct{ err error }
 
 func (e *permanent) Error() string { return e.err.Error() }
 func (e *permanent) Unwrap() error { return e.err }
-func (e *permanent) Class() Class  { return ClassPermanent }
+
+// Class makes it a Classed error.
+func (e *permanent) Class() Class { return ClassPermanent }

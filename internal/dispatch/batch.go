@@ -101,7 +101,7 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 	d := b.d
 	var busy []claimed
 	for i, c := range cs {
-		if res[i].Status == store.Applied {
+		if res[i].Status == store.Applied && d.mayStart(c.tr.Set.Epoch) {
 			c.row.Mutable = c.tr.Set
 			c.row.Resolve(res[i].At)
 			c.row.Version, c.row.UpdatedAt = res[i].Version, res[i].At
@@ -112,6 +112,8 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 		b.unclaim(cs[i : i+1])
 		d.cfg.Local.Give(c.it.Kind)
 		switch res[i].Status {
+		case store.Applied: // too late: what happens to it is decided by who sees the table
+			d.cfg.Settled(c.it)
 		case store.NotDue:
 			d.cfg.Later(c.it, c.it.RunAt)
 		case store.Locked:

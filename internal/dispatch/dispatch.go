@@ -112,16 +112,27 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	complete.Assign(&t.Mutable, d.cfg.NewID(), name, epoch, d.fence.Token)
 	d.cfg.Local.Expect(t.ExecutionID)
 	execution := t.ExecutionID
-	start = func(in store.Inserted) {
-		t.Resolve(in.At)
-		t.Version, t.FireTime, t.CreatedAt, t.UpdatedAt = in.Version, t.RunAt, in.At, in.At
-		d.cfg.Local.Start(ctx, t, limit, false)
-	}
 	drop = func() {
 		d.cfg.Local.Unexpect(execution)
 		d.cfg.Local.Give(t.Kind)
 	}
+	start = func(in store.Inserted) {
+		if !d.mayStart(epoch) {
+			drop()
+			return
+		}
+		t.Resolve(in.At)
+		t.Version, t.FireTime, t.CreatedAt, t.UpdatedAt = in.Version, t.RunAt, in.At, in.At
+		d.cfg.Local.Start(ctx, t, limit, false)
+	}
 	return start, drop, true
+}
+
+// mayStart checks the executor lease again between the claim and the start: a process that was
+// paused in between must not start what was given to somebody else meanwhile.
+func (d *Dispatcher) mayStart(epoch int64) bool {
+	_, now, ok := d.cfg.Member()
+	return ok && now == epoch
 }
 
 // Fence returns the fence of the dispatcher's term.
@@ -130,11 +141,14 @@ func (d *Dispatcher) Fence() store.Fence { return d.fence }
 // Run claims and starts until ctx ends or the store says that a newer leader exists.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	pause := 50 * time.Millisecond
+	tick := time.NewTicker(time.Second) // the executor lease may have come back without a word
+	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-d.wake:
+		case <-tick.C:
 		}
 		for {
 			n, err := d.runOnce(ctx)

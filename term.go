@@ -46,6 +46,9 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 	g.Go("trigger", t.trigger.Run)
 	g.Go("jobs", t.jobs.Run)
 	g.Go("sweep", t.sweeper.Run)
+	if h, ok := e.s.store.(store.Hinter); ok {
+		g.Go("hints", func(ctx context.Context) error { return t.listen(ctx, h) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-g.Failed():
@@ -77,12 +80,7 @@ func (e *engine) enlist(ctx context.Context) error {
 			return ctx.Err()
 		}
 		e.failed("executor")(err)
-		timer := time.NewTimer(500 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-		case <-timer.C:
-		}
-		timer.Stop()
+		clock.Sleep(ctx, 500*time.Millisecond)
 	}
 }
 
@@ -104,11 +102,23 @@ func (e *engine) newTerm(f store.Fence) (*term, error) {
 	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: s.store, Fence: f, Now: s.now,
 		NewID: s.newID, Failed: e.failed("jobs"), Poll: cfg.Poll,
 		Fired: func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})
-	t.sweeper = sweep.New(sweep.Config{Store: s.store, Registry: s.store.Registry(), Fence: f, Now: s.now,
-		Since: s.clock.Boot, Silence: cfg.Heartbeat + 2*time.Second, Failed: e.failed("sweep"),
-		Every:     cfg.Sweep,
-		Recovered: t.recovered})
+	t.sweeper = sweep.New(sweep.Config{Store: s.store, Registry: s.store.Registry(), Fence: f,
+		Now: s.now, Since: s.clock.Boot, Silence: cfg.Heartbeat + 2*time.Second,
+		Recovered: t.recovered, Failed: e.failed("sweep"), Every: cfg.Sweep})
 	return t, nil
+}
+
+// listen takes hints from other processes, and looks into the table after each interruption.
+func (t *term) listen(ctx context.Context, h store.Hinter) error {
+	for {
+		err := h.Listen(ctx, t.trigger.Hint)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		t.e.failed("hints")(err)
+		clock.Sleep(ctx, time.Second)
+		t.trigger.Wake()
+	}
 }
 
 // handler says how an execution of the task starts here.

@@ -80,7 +80,8 @@ func (x *fixture) walk(w *bytes.Buffer, title string, id ax.ID) {
 	for _, e := range h {
 		fmt.Fprintf(w, "%2d %9s  %-9s -> %-9s %-14s", e.Version,
 			e.At.Sub(bubbleStart).Round(time.Millisecond), e.From, e.To, e.Event)
-		fmt.Fprintf(w, " attempt %d by %q epoch %d token %d", e.Attempt, e.Executor, e.Epoch, e.Token)
+		fmt.Fprintf(w, " attempt %d by %q epoch %d token %d", e.Attempt, e.Executor, e.Epoch,
+			e.Token)
 		for _, s := range []string{e.Reason.String(), e.Detail, e.Actor} {
 			if s != "" {
 				fmt.Fprintf(w, ", %s", s)
@@ -116,7 +117,8 @@ func TestWalk(t *testing.T) {
 		retried := x.submit(ax.NewTask{Kind: "flaky"})
 		canceled := x.submit(ax.NewTask{Kind: "wait"})
 		synctest.Wait()
-		if err := x.Cancel(t.Context(), canceled, ax.By{Actor: "ana", Reason: "wrong order"}); err != nil {
+		by := ax.By{Actor: "ana", Reason: "wrong order"}
+		if err := x.Cancel(t.Context(), canceled, by); err != nil {
 			t.Fatal(err)
 		}
 		job := ax.JobSpec{Name: "report", Schedule: ax.Every(time.Minute), Kind: "plain"}

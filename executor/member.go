@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/registry"
 )
 
@@ -126,12 +127,7 @@ func (m *Member) keep(ctx context.Context) {
 			return
 		}
 		m.cfg.Failed(fmt.Errorf("renew executor lease: %w", err))
-		t := time.NewTimer(renewPause)
-		select {
-		case <-ctx.Done():
-		case <-t.C:
-		}
-		t.Stop()
+		clock.Sleep(ctx, renewPause)
 	}
 }
 

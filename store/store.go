@@ -175,6 +175,15 @@ type Watcher interface {
 	Live(ctx context.Context, q LiveQuery) ([]task.Task, error)
 }
 
+// Hinter is an extra of stores that can tell a process of what another one has submitted.
+type Hinter interface {
+	// Listen calls hint with the earliest RunAt of what was made due soon by some process, until
+	// ctx ends (nil) or the connection is lost. The caller listens again after an error, and first
+	// looks into the table. hint must return quickly. A hint is a reason to look earlier, never
+	// more.
+	Listen(ctx context.Context, hint func(earliest task.Time)) error
+}
+
 // LiveQuery selects live tasks.
 type LiveQuery struct {
 	Epoch int64 // of this executor epoch only; 0: of all

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -125,7 +126,7 @@ func (c *Completer) Run(ctx context.Context) error {
 				pause = firstPause
 			} else {
 				c.cfg.Failed(err)
-				if !wait(ctx, pause) {
+				if !clock.Sleep(ctx, pause) {
 					return ctx.Err()
 				}
 				pause = min(2*pause, lastPause)
@@ -134,17 +135,6 @@ func (c *Completer) Run(ctx context.Context) error {
 				break
 			}
 		}
-	}
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -163,22 +164,11 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 				continue
 			}
 			d.cfg.Failed(err)
-			if !sleep(ctx, pause) {
+			if !clock.Sleep(ctx, pause) {
 				return ctx.Err()
 			}
 			pause = min(2*pause, 2*time.Second)
 		}
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 

@@ -242,6 +242,8 @@ var selfTests = map[string]selfTest{
 				"task/a_test.go": "package task\n" + long("f", 700)},
 			{"task/a.go": "package task\n" + long("f", 60)},
 			manyFiles("store/storetest", 4),
+			{"store/a.go": "package store\n" + strings.Repeat("\n", 149),
+				"store/queries.go": "package store\n" + strings.Repeat("\n", 700)},
 			importsMany("executor", 7),
 			importsMany("cmd/ax", 8),
 			chainOf(7),
@@ -255,6 +257,8 @@ var selfTests = map[string]selfTest{
 		good: []sources{
 			{"task/a.go": "package task\n// " + strings.Repeat("a ", 48) + "b"},
 			{"task/a.go": "package task\n// " + strings.Repeat("a", 200)},
+			{"task/a.go": "package task\ntype T struct {\n\tA int `help:\"" +
+				strings.Repeat("a ", 60) + "\"`\n}"},
 		},
 	},
 	"docs": {

@@ -39,14 +39,15 @@ var table = map[string][]string{
 	// Steps of the walk.
 	"internal/leader":   {"lease", "store"},
 	"internal/admit":    {"task"},
-	"internal/complete": {"task", "retry", "store"},
+	"internal/complete": {"task", "retry", "store", "internal/clock"},
 	// A fire moves the job's waiting fire aside: what that means is decided in complete.
-	"internal/trigger": {"task", "cron", "store", "internal/timer", "internal/admit",
+	"internal/trigger": {"task", "cron", "store", "internal/timer", "internal/clock",
+		"internal/admit", "internal/complete"},
+	"internal/dispatch": {"task", "store", "executor", "internal/clock", "internal/admit",
 		"internal/complete"},
-	"internal/dispatch": {"task", "store", "executor", "internal/admit", "internal/complete"},
-	"internal/sweep":    {"task", "store", "registry", "internal/complete"},
+	"internal/sweep": {"task", "store", "registry", "internal/complete"},
 	// An executor keeps its own lease: heartbeats belong to who does the work.
-	"executor": {"task", "registry", "internal/timer"},
+	"executor": {"task", "registry", "internal/clock", "internal/timer"},
 
 	// Where they meet. The root sees contracts and never a driver; the binary sees all.
 	"": {"task", "cron", "retry", "lease", "registry", "store", "executor",
@@ -54,9 +55,11 @@ var table = map[string][]string{
 		"internal/dispatch", "internal/complete", "internal/sweep", "internal/random",
 		"internal/kinds"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},
-	"internal/crontab": {},
+	"internal/crontab": {"cron"},
 	"internal/command": {},
-	"cmd/ax": {"", "task", "cron", "retry", "store", "store/sqlite", "store/postgres",
+	"internal/demo":    {"", "task", "retry", "internal/group"},
+	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "registry", "store/sqlite",
+		"store/postgres", "internal/demo",
 		"internal/wheel", "internal/group", "internal/crontab", "internal/command"},
 
 	// Tests.

@@ -4,9 +4,12 @@ package trigger
 
 import (
 	"context"
+	"math"
+	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/timer"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -49,12 +52,22 @@ type Trigger struct {
 	win   *window
 	lanes []*lane
 	wake  chan struct{}
+	hints chan struct{}
 	slow  task.Time // next step of the slow walk
+
+	hinted atomic.Int64 // earliest RunAt of the hints since the last look; maxHint: none
 }
+
+const maxHint = math.MaxInt64
+
+// hintPause keeps a stream of hints from reading without a break: what comes in meanwhile is read
+// together.
+const hintPause = 2 * time.Millisecond
 
 // New returns a Trigger that knows nothing yet: each term starts from an empty wheel.
 func New(cfg Config) (*Trigger, error) {
-	t := &Trigger{cfg: cfg, wake: make(chan struct{}, 1)}
+	t := &Trigger{cfg: cfg, wake: make(chan struct{}, 1), hints: make(chan struct{}, 1)}
+	t.hinted.Store(maxHint)
 	t.win = &window{push: cfg.Push, has: cfg.Has, now: cfg.Now,
 		known: map[task.ID]entry{}, lanes: map[laneKey]*lane{}, names: map[string]string{}}
 	var err error
@@ -83,23 +96,48 @@ func (t *Trigger) Run(ctx context.Context) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
+		all := true
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-t.wake:
 		case <-tick.C:
+		case <-t.hints:
+			all = false
 		}
-		for {
-			more, err := t.runOnce(ctx)
-			if err != nil {
-				t.cfg.Failed(err)
-				break
-			}
-			if !more {
-				break
-			}
+		if !all {
+			t.attempt(ctx, t.hintCursors)
+			clock.Sleep(ctx, hintPause)
+			continue
+		}
+		for t.attempt(ctx, t.cursors) {
 		}
 		tick.Reset(t.cfg.Poll)
+	}
+}
+
+// attempt is runOnce with its error told.
+func (t *Trigger) attempt(ctx context.Context,
+	what func() ([]reading, []store.Cursor)) (more bool) {
+	more, err := t.runOnce(ctx, what)
+	if err != nil {
+		t.cfg.Failed(err)
+	}
+	return more
+}
+
+// Hint says that some process has made tasks, the first of them due at this time. A lost hint
+// costs one poll.
+func (t *Trigger) Hint(earliest task.Time) {
+	for {
+		old := t.hinted.Load()
+		if int64(earliest) >= old || t.hinted.CompareAndSwap(old, int64(earliest)) {
+			break
+		}
+	}
+	select {
+	case t.hints <- struct{}{}:
+	default:
 	}
 }
 
@@ -170,8 +208,9 @@ const (
 )
 
 // runOnce reads one page of each cursor and reports whether more should be read at once.
-func (t *Trigger) runOnce(ctx context.Context) (more bool, err error) {
-	rs, cs := t.cursors()
+func (t *Trigger) runOnce(ctx context.Context,
+	what func() ([]reading, []store.Cursor)) (more bool, err error) {
+	rs, cs := what()
 	for len(cs) > 0 {
 		sent := t.cfg.Since()
 		pages, at, err := t.cfg.Store.Due(ctx, cs)
@@ -221,6 +260,29 @@ func (t *Trigger) advance(r reading, c store.Cursor, rows []store.Due, full bool
 
 var lastID = task.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 	0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
+
+// hintCursors decides what to read after hints: what is due before the next poll comes, from the
+// earliest hinted time on.
+func (t *Trigger) hintCursors() ([]reading, []store.Cursor) {
+	from := t.hinted.Swap(maxHint)
+	if from == maxHint {
+		return nil, nil
+	}
+	t.win.mu.Lock()
+	defer t.win.mu.Unlock()
+	until := t.cfg.Now().Add(t.cfg.Poll + t.cfg.Poll/4)
+	var rs []reading
+	var cs []store.Cursor
+	for _, l := range t.lanes {
+		hi := min(until, l.mark.RunAt)
+		if lo := task.Time(from) - 1; lo < hi {
+			rs = append(rs, reading{l, hot})
+			cs = append(cs, store.Cursor{Group: l.group, Bucket: l.bucket,
+				After: store.Mark{RunAt: lo, ID: lastID}, Until: hi, Limit: page})
+		}
+	}
+	return rs, cs
+}
 
 // cursors decides what to read.
 func (t *Trigger) cursors() ([]reading, []store.Cursor) {

@@ -157,7 +157,7 @@ type Cursor struct {
 	Bucket task.Bucket
 	After  Mark
 	Until  task.Time
-	Limit  int
+	Limit  int // at least 1
 }
 
 // Due is what the wheel needs to know of a scheduled task.
@@ -196,7 +196,7 @@ type LiveQuery struct {
 type Fire struct {
 	JobID   task.ID
 	Version int64 // of the definition it was computed from
-	// Task is inserted as SCHEDULED. Its FireTime becomes the job's cursor.
+	// Task is inserted as SCHEDULED; it has no Key. Its FireTime becomes the job's cursor.
 	Task task.Task
 	// Replace, if not nil, moves the job's waiting fire out of the way in the same transaction.
 	// Its condition may fail without harm: then that fire has started.

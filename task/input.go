@@ -88,18 +88,19 @@ func CheckLabels(ls map[string]string) error {
 // the rest is cut at a character border to at most limit bytes. Recording a failure must never
 // fail for the failure's words.
 func CutText(s string, limit int) string {
-	if len(s) > 2*limit {
+	const more = "..."
+	long := len(s) > 2*limit
+	if long {
 		s = s[:2*limit] // the clean-up below need not read ten megabytes
 	}
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	s = strings.ReplaceAll(s, "\x00", "\u2400")
-	if len(s) <= limit {
+	if len(s) <= limit-len(more) || len(s) <= limit && !long {
 		return s
 	}
-	const more = "..."
-	cut := limit - len(more)
+	cut := max(limit-len(more), 0)
 	for cut > 0 && !utf8.RuneStart(s[cut]) {
 		cut--
 	}
-	return s[:cut] + more
+	return (s[:cut] + more)[:max(min(cut+len(more), limit), 0)]
 }

@@ -85,6 +85,10 @@ func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText accepts what MarshalText wrote.
 func (s *State) UnmarshalText(b []byte) (err error) {
+	if string(b) == stateNames[None] { // where the first history entry comes from
+		*s = None
+		return nil
+	}
 	*s, err = ParseState(string(b))
 	return err
 }

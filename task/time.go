@@ -43,11 +43,15 @@ func (t Time) Go() time.Time {
 }
 
 // Add returns t + d. It saturates at MaxTime, because a sum that overflows would run at once what
-// was meant for the far future.
+// was meant for the far future, and at the first instant after MinTime, because smaller values mean
+// something else.
 func (t Time) Add(d time.Duration) Time {
 	us := d.Microseconds()
 	if us > 0 && int64(t) > math.MaxInt64-us || int64(t)+us > int64(MaxTime) {
 		return MaxTime
+	}
+	if us < 0 {
+		return max(t+Time(us), MinTime+1)
 	}
 	return t + Time(us)
 }

@@ -18,7 +18,7 @@ BASE ?=
 PURE = /(task|cron|retry|internal/(wheel|admit|lint))$$
 
 .DEFAULT_GOAL := help
-.PHONY: help dev test check race bench sim fuzz golden shape stores clean
+.PHONY: help dev test check race bench peers sim fuzz golden shape stores clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
@@ -42,6 +42,9 @@ bench: ## Go benchmarks into bench.txt (COUNT=10, BASE=old.txt compares), then a
 	$(GO) run ./cmd/ax bench throughput
 	$(GO) run ./cmd/ax bench latency
 	$(GO) run ./cmd/ax bench wheel
+
+peers: ## ax against its peers, 25 min at most, needs PostgreSQL: make peers ARGS='-only wheel'
+	cd bench/peers && $(GO) run ./compare $(ARGS)
 
 sim: ## the simulation alone: N=500 seeds from SEED=1
 	AX_SIM_SEEDS=$(N) AX_SIM_SEED=$(SEED) \

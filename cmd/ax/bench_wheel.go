@@ -1,0 +1,80 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"time"
+
+	"github.com/ax-sched/ax/internal/wheel"
+)
+
+// benchWheel measures the timing wheel alone.
+type benchWheel struct {
+	Timers []int `help:"Numbers of pending timers." default:"1000000,10000000"`
+	Runs   int   `help:"Runs whose median is printed." default:"3"`
+	JSON   bool  `help:"Print JSON, one object a line." name:"json"`
+}
+
+func (c *benchWheel) Run() error {
+	b := benchStore{Runs: c.Runs, JSON: c.JSON}.bencher()
+	for _, n := range c.Timers {
+		if n < 1 {
+			return fmt.Errorf("--timers: %d; use 1 or more", n)
+		}
+		c.measure(b, n)
+	}
+	return nil
+}
+
+// wheelSpan is over how many ticks the timers are due.
+const wheelSpan = 3_600_000
+
+func (c *benchWheel) measure(b *bencher, n int) {
+	dues := make([]int64, n)
+	for i := range dues {
+		dues[i] = 1 + rand.Int64N(wheelSpan)
+	}
+	handles := make([]wheel.Handle, n)
+	var add, cancel, expire, size, allocs []float64
+	for range c.Runs {
+		runtime.GC()
+		var m0, m1 runtime.MemStats
+		runtime.ReadMemStats(&m0)
+		w := wheel.New(0)
+		add = append(add, each(n, func(i int) {
+			handles[i] = w.Add(dues[i], wheel.Value{Version: int64(i)})
+		}))
+		runtime.ReadMemStats(&m1)
+		size = append(size, float64(m1.TotalAlloc-m0.TotalAlloc)/float64(n))
+		allocs = append(allocs, float64(m1.Mallocs-m0.Mallocs)/float64(n))
+		cancel = append(cancel, 2*each(n, func(i int) { // every second one: both halves matter
+			if i%2 == 0 {
+				w.Cancel(handles[i])
+			}
+		}))
+		left := w.Len()
+		start := time.Now()
+		w.Advance(wheelSpan+1, func(int64, wheel.Value) {})
+		expire = append(expire, float64(time.Since(start).Nanoseconds())/float64(max(left, 1)))
+	}
+	for _, f := range []figure{
+		{Name: "add", Value: median(add), Unit: "ns"},
+		{Name: "cancel", Value: median(cancel), Unit: "ns"},
+		{Name: "expire", Value: median(expire), Unit: "ns"},
+		{Name: "memory a timer", Value: median(size), Unit: "bytes"},
+		{Name: "allocations an add", Value: median(allocs), Unit: ""},
+	} {
+		f.Name = fmt.Sprintf("wheel, %d timers: %s", n, f.Name)
+		b.print(f)
+	}
+}
+
+// each returns the nanoseconds of one call of f.
+func each(n int, f func(i int)) float64 {
+	start := time.Now()
+	for i := range n {
+		f(i)
+	}
+	return float64(time.Since(start).Nanoseconds()) / float64(n)
+}

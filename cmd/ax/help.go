@@ -1,0 +1,23 @@
+package main
+
+import "github.com/alecthomas/kong"
+
+// flagHelp holds the texts of flags that are too long for a tag.
+func flagHelp() kong.Vars {
+	return kong.Vars{
+		"db": "sqlite:PATH or postgres://... (default: sqlite:/var/lib/ax/ax.db as root, " +
+			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
+		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
+			"folder).",
+		"cron_tz":  "Zone of an expression without CRON_TZ=.",
+		"run_file": "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
+		"run_system": "Lines have a user after the time fields. Always so for /etc/crontab, " +
+			"/etc/cron.d and folders.",
+		"run_tz":   "Zone of lines without CRON_TZ (default: the machine's).",
+		"run_name": "Tells this set of files from others in the same database.",
+		"run_grace": "At a stop commands may run on this long; then SIGTERM, and SIGKILL 1s " +
+			"later.",
+		"list_state":  "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
+		"list_before": "Only tasks older than this one: the last of the page before.",
+	}
+}

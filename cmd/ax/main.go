@@ -1,0 +1,86 @@
+// Command ax runs work when it is due: a demo, a cron daemon for crontab files, and what a person
+// at a terminal needs to see and stop tasks.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+	"github.com/ax-sched/ax"
+)
+
+// cli lists the commands; each is in the file of its name.
+type cli struct {
+	Dev     devCmd     `cmd:"" help:"Watch a scheduler at work: a demo that needs nothing."`
+	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
+	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
+	Tasks   tasksCmd   `cmd:"" help:"List, show and cancel tasks."`
+	Bench   benchCmd   `cmd:"" help:"Measure this machine and database."`
+	Version versionCmd `cmd:"" help:"Print the version."`
+}
+
+const about = `Runs work when it is due, with its state in a database.
+
+Exit status: 0 ok, 1 failed, 2 wrong use. Every flag can be given as an environment variable: ` +
+	`--db as AX_DB, --json as AX_JSON.`
+
+// app is what commands share.
+type app struct {
+	ctx      context.Context // ends at the first SIGINT or SIGTERM
+	out, err io.Writer
+}
+
+func main() { os.Exit(execute(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func execute(args []string, out, errs io.Writer) int {
+	var c cli
+	k, err := kong.New(&c, kong.Name("ax"), kong.Description(about), kong.DefaultEnvars("AX"),
+		flagHelp(), kong.Writers(out, errs),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}))
+	if err != nil {
+		return fail(errs, err)
+	}
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	parsed, err := k.Parse(args)
+	if err != nil {
+		return fail(errs, &usageError{fmt.Errorf("%w (ax --help shows how)", err)})
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(&app{ctx: ctx, out: out, err: errs}); err != nil {
+		return fail(errs, err)
+	}
+	return 0
+}
+
+// usageError is one that the caller has to mend: exit status 2.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+func (e *usageError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// fail prints the error and returns the exit status that belongs to it.
+func fail(errs io.Writer, err error) int {
+	fmt.Fprintf(errs, "ax: %v\n", err)
+	var wrong *usageError
+	var input *ax.InputError
+	if errors.As(err, &wrong) || errors.As(err, &input) {
+		return 2
+	}
+	return 1
+}

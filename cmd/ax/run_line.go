@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/task"
+)
+
+// How long a command may take to end after SIGTERM. At a shutdown the grace has passed already,
+// and the scheduler waits only a little longer than this.
+const (
+	killAtStop   = time.Second
+	killAtCancel = 10 * time.Second
+)
+
+// tally counts what happened.
+type tally struct{ ok, failed, skipped atomic.Int64 }
+
+func (t *tally) String() string {
+	return fmt.Sprintf("%d succeeded, %d failed, %d skipped", t.ok.Load(), t.failed.Load(),
+		t.skipped.Load())
+}
+
+// errChanged refuses a task whose line has left the files or runs something else now.
+var errChanged = errors.New("this line is no longer in the crontab files; nothing was run")
+
+// find returns the line that a task names.
+func (d *crond) find(payload []byte) (string, *line, error) {
+	var k ticket
+	if err := json.Unmarshal(payload, &k); err != nil || k.Line == "" {
+		return "?", nil, errors.New("the payload names no line; nothing was run")
+	}
+	l := d.lines.find(k.Line)
+	if l == nil || l.Digest() != k.Digest {
+		return k.Line, nil, errChanged
+	}
+	return k.Line, l, nil
+}
+
+// handle runs the line that a task names.
+func (d *crond) handle(ctx context.Context, t *ax.Task) error {
+	name, l, err := d.find(t.Payload)
+	if err != nil {
+		d.tally.failed.Add(1)
+		d.log.event("refused", name, t.ID, err.Error())
+		return ax.Permanent(err)
+	}
+	d.log.event("started", name, t.ID, started(t))
+	out := d.log.output(name, t.ID)
+	began := time.Now()
+	err = command.Run(ctx, l.spec(t), out)
+	out.flush()
+	took := time.Since(began).Round(time.Millisecond)
+	switch {
+	case err == nil:
+		d.tally.ok.Add(1)
+		d.log.event("succeeded", name, t.ID, "in "+took.String())
+	case errors.Is(err, ax.ErrCanceled):
+		d.log.event("canceled", name, t.ID, fmt.Sprintf("after %s: %s", took, firstLine(err.Error())))
+	default:
+		d.tally.failed.Add(1)
+		d.log.event("failed", name, t.ID, fmt.Sprintf("after %s: %s", took, firstLine(err.Error())))
+	}
+	return err
+}
+
+func started(t *ax.Task) string {
+	s := "task " + t.ID.String()
+	if t.FireCount > 1 {
+		s += fmt.Sprintf(", for %d fires since %s", t.FireCount, t.FireFrom.Format(stamp))
+	}
+	if t.Attempt > 1 {
+		s += ", again: it was cut off"
+	}
+	return s
+}
+
+// spec is the command of a line for one task.
+func (l *line) spec(t *ax.Task) command.Spec {
+	env := environment(l)
+	s := command.Spec{Shell: env["SHELL"], Line: l.Command, Input: l.Input, Dir: env["HOME"],
+		As: l.account, KillAfter: killAfter}
+	env["AX_TASK_ID"] = t.ID.String()
+	env["AX_TASK_RUN"] = strconv.Itoa(t.Run)
+	env["AX_TASK_JOB"] = t.Job
+	env["AX_TASK_FIRE_TIME"] = t.FireTime.UTC().Format(stamp)
+	for k, v := range env {
+		s.Env = append(s.Env, k+"="+v)
+	}
+	return s
+}
+
+// environment is made from nothing, as crontab(5) says: what this process got from its parent,
+// secrets perhaps, is not handed on.
+func environment(l *line) map[string]string {
+	env := map[string]string{"SHELL": "/bin/sh", "PATH": "/usr/bin:/bin", "HOME": l.account.Home}
+	for _, v := range l.Env {
+		env[v.Name] = v.Value
+	}
+	env["LOGNAME"], env["USER"] = l.account.Name, l.account.Name
+	return env
+}
+
+func killAfter(cause error) time.Duration {
+	if errors.Is(cause, ax.ErrCanceled) {
+		return killAtCancel
+	}
+	return killAtStop
+}
+
+// skipPoll is how often skipped fires are looked for; nobody announces them.
+const skipPoll = time.Second
+
+// watchSkips prints the fires that were skipped because the line was still running.
+func (d *crond) watchSkips(ctx context.Context) error {
+	tick := time.NewTicker(skipPoll)
+	defer tick.Stop()
+	seen := map[ax.ID]bool{}
+	for first := true; ; first = false {
+		rows, err := d.ax.List(ctx, ax.Filter{Kind: d.cmd.kind(),
+			States: []ax.State{task.Skipped}, Limit: 100})
+		if err == nil { // a database that is away is reported by the scheduler
+			seen = d.skips(rows, seen, first)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// skips prints the rows that are new and returns all that are known. Those of earlier processes
+// are known from the first look.
+func (d *crond) skips(rows []task.Task, seen map[ax.ID]bool, first bool) map[ax.ID]bool {
+	known := make(map[ax.ID]bool, len(rows))
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := &rows[i]
+		known[r.ID] = true
+		if first || seen[r.ID] {
+			continue
+		}
+		d.tally.skipped.Add(1)
+		d.log.event("skipped", r.Job, r.ID, fmt.Sprintf("%s: the fire of %s", r.Reason,
+			formatTime(r.FireTime)))
+	}
+	return known
+}

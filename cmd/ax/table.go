@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+
+	"github.com/ax-sched/ax/task"
+)
+
+// printTasks prints one line a task.
+func printTasks(w io.Writer, rows []task.Task, next string) error {
+	if len(rows) == 0 {
+		_, err := fmt.Fprintln(w, "no tasks")
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "ID\tSTATE\tREASON\tKIND\tKEY OR JOB\tATTEMPT\tRUN AT\tERROR")
+	for i := range rows {
+		r := &rows[i]
+		name := r.Key
+		if r.Job != "" {
+			name = r.Job
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.State, dash(r.Reason.String()),
+			r.Kind, dash(name), r.Attempt, formatTime(r.RunAt), dash(firstLine(r.Error)))
+	}
+	if next != "" {
+		fmt.Fprintf(t, "\nolder ones: --before %s\n", next)
+	}
+	return t.Flush()
+}
+
+// printTask prints a task by lines of name and value, and its history as a table.
+func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(t, "%s\t%s\n", name, value)
+		}
+	}
+	line("id", r.ID.String())
+	line("kind", r.Kind)
+	line("key", r.Key)
+	line("job", r.Job)
+	line("state", strings.TrimSpace(r.State.String()+" "+r.Reason.String()))
+	line("attempt", attempts(r))
+	line("priority", r.Bucket.String())
+	line("group", r.Group)
+	line("owner", r.OwnerService)
+	line("created", formatTime(r.CreatedAt))
+	line("fire time", formatTime(r.FireTime))
+	line("run at", formatTime(r.RunAt))
+	line("started", formatTime(r.StartedAt))
+	line("finished", formatTime(r.FinishedAt))
+	line("executor", r.Executor)
+	line("payload", payload(r.Payload))
+	line("error", strings.ReplaceAll(r.Error, "\n", "\n\t"))
+	fmt.Fprintln(t)
+	fmt.Fprintln(t, "VERSION\tAT\tFROM\tTO\tEVENT\tREASON\tATTEMPT\tBY\tDETAIL")
+	for _, e := range history {
+		from := "-"
+		if e.From != task.None {
+			from = e.From.String()
+		}
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Version, formatTime(e.At), from,
+			e.To, e.Event, dash(e.Reason.String()), dash(positive(e.Attempt)), dash(e.Actor),
+			dash(firstLine(e.Detail)))
+	}
+	return t.Flush()
+}
+
+func attempts(r *task.Task) string {
+	s := strconv.Itoa(r.Attempt)
+	if r.Failures > 0 {
+		s += fmt.Sprintf(", %d failed", r.Failures)
+	}
+	if r.Recoveries > 0 {
+		s += fmt.Sprintf(", %d lost", r.Recoveries)
+	}
+	return s
+}
+
+func positive(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// payload shows short text as it is and says the size of anything else.
+func payload(p []byte) string {
+	const most = 200
+	if len(p) > most || !utf8.Valid(p) || strings.ContainsFunc(string(p), func(r rune) bool {
+		return r < ' ' || r == 0x7f
+	}) {
+		return fmt.Sprintf("%d bytes (--json prints them)", len(p))
+	}
+	return string(p)
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+// firstLine shortens a text for a table.
+func firstLine(s string) string {
+	const most = 80
+	line, _, more := strings.Cut(s, "\n")
+	line = strings.ReplaceAll(line, "\t", " ")
+	if utf8.RuneCountInString(line) > most {
+		line, more = string([]rune(line)[:most]), true
+	}
+	if more {
+		line += " ..."
+	}
+	return line
+}

@@ -1,0 +1,197 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/task"
+)
+
+type tasksCmd struct {
+	List   tasksListCmd   `cmd:"" help:"List tasks, the newest first."`
+	Show   tasksShowCmd   `cmd:"" help:"Show a task and all its moves."`
+	Cancel tasksCancelCmd `cmd:"" help:"Cancel a task that has not ended."`
+}
+
+// with opens the database, calls f and closes it.
+func (f dbFlag) with(a *app, use func(s *ax.Scheduler) error) error {
+	db, err := f.parse()
+	if err != nil {
+		return err
+	}
+	st, err := db.openExisting(a.ctx)
+	if err != nil {
+		return err
+	}
+	s, err := ax.New(st, ax.Config{})
+	if err == nil {
+		err = use(s)
+	}
+	return errors.Join(err, st.Close())
+}
+
+type tasksListCmd struct {
+	dbFlag
+	State  []string `placeholder:"STATE" help:"${list_state}"`
+	Kind   string   `help:"Only this kind."`
+	Key    string   `help:"Only this key."`
+	Job    string   `help:"Only fires of this job."`
+	Limit  int      `default:"50" help:"At most this many, 1 to 1000."`
+	Before string   `placeholder:"ID" help:"${list_before}"`
+	JSON   bool     `help:"Print JSON."`
+}
+
+// Help shows an example.
+func (tasksListCmd) Help() string {
+	return `Works while another process runs the tasks. Times are UTC.
+
+Example: ax tasks list --db sqlite:ax.db --state dead,held --limit 20
+
+JSON: items[] (id, run, kind, key, state, ...), next_cursor (for --before; "" at the end).`
+}
+
+// Run prints one page.
+func (c *tasksListCmd) Run(a *app) error {
+	f := ax.Filter{Kind: c.Kind, Key: c.Key, Job: c.Job, Limit: c.Limit}
+	if c.Limit < 1 || c.Limit > 1000 {
+		return usage("--limit is %d; use 1 to 1000", c.Limit)
+	}
+	for _, name := range c.State {
+		s, err := task.ParseState(strings.TrimSpace(name))
+		if err != nil {
+			return usage("--%w", err)
+		}
+		f.States = append(f.States, s)
+	}
+	if c.Before != "" {
+		var err error
+		if f.Before, err = parseID(c.Before); err != nil {
+			return fmt.Errorf("--before: %w", err)
+		}
+	}
+	return c.with(a, func(s *ax.Scheduler) error {
+		rows, err := s.List(a.ctx, f)
+		if err != nil {
+			return err
+		}
+		next := ""
+		if len(rows) == c.Limit {
+			next = rows[len(rows)-1].ID.String()
+		}
+		if !c.JSON {
+			return printTasks(a.out, rows, next)
+		}
+		items := make([]taskJSON, len(rows))
+		for i := range rows {
+			items[i] = toJSON(&rows[i])
+		}
+		return printJSON(a.out, struct {
+			Items []taskJSON `json:"items"`
+			Next  string     `json:"next_cursor"`
+		}{items, next})
+	})
+}
+
+type tasksShowCmd struct {
+	dbFlag
+	ID   string `arg:"" help:"The task's id."`
+	JSON bool   `help:"Print JSON."`
+}
+
+// Help shows an example.
+func (tasksShowCmd) Help() string {
+	return `Example: ax tasks show 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --db sqlite:ax.db
+
+JSON: task {id, run, kind, ...}, payload_base64, history[] (version, at, from, to, event, ...).`
+}
+
+// Run prints the task and its history.
+func (c *tasksShowCmd) Run(a *app) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(a, func(s *ax.Scheduler) error {
+		t, err := s.Get(a.ctx, id)
+		if err != nil {
+			return err
+		}
+		h, err := s.History(a.ctx, id)
+		if err != nil {
+			return err
+		}
+		if !c.JSON {
+			return printTask(a.out, &t, h)
+		}
+		return printJSON(a.out, struct {
+			Task    taskJSON    `json:"task"`
+			Payload []byte      `json:"payload_base64"`
+			History []entryJSON `json:"history"`
+		}{toJSON(&t), append([]byte{}, t.Payload...), entriesJSON(h)})
+	})
+}
+
+type tasksCancelCmd struct {
+	dbFlag
+	ID     string `arg:"" help:"The task's id."`
+	Reason string `required:"" help:"Why; it goes to the task's history."`
+	JSON   bool   `help:"Print JSON."`
+}
+
+// Help shows an example.
+func (tasksCancelCmd) Help() string {
+	return `A task that waits ends at once. One that runs is asked to end, and counts as canceled
+unless it succeeds all the same.
+
+Example: ax tasks cancel 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the wrong file'
+
+JSON: the task, as in list.`
+}
+
+// Run cancels and prints what became of the task.
+func (c *tasksCancelCmd) Run(a *app) error {
+	id, err := parseID(c.ID)
+	if err != nil {
+		return err
+	}
+	return c.with(a, func(s *ax.Scheduler) error {
+		by := ax.By{Actor: actor(), Reason: c.Reason}
+		if err := s.Cancel(a.ctx, id, by); err != nil {
+			return err
+		}
+		t, err := s.Get(a.ctx, id)
+		if err != nil {
+			return err
+		}
+		if c.JSON {
+			return printJSON(a.out, toJSON(&t))
+		}
+		words := "canceled"
+		if !t.State.Final() {
+			words = "asked to end; it is " + t.State.String()
+		}
+		_, err = fmt.Fprintf(a.out, "%s %s\n", id, words)
+		return err
+	})
+}
+
+// actor names who acts, for the history.
+func actor() string {
+	name := command.Own().Name
+	if host, err := os.Hostname(); err == nil {
+		name += "@" + host
+	}
+	return task.CutText(name, task.MaxName)
+}
+
+func parseID(s string) (ax.ID, error) {
+	id, err := task.ParseID(s)
+	if err != nil || id.IsZero() {
+		return id, usage("%q is no task id, such as 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70", s)
+	}
+	return id, nil
+}

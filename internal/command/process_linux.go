@@ -1,0 +1,5 @@
+package command
+
+import "syscall"
+
+func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGTERM }

@@ -64,8 +64,10 @@ type Scheduler struct {
 	store Store
 	cfg   Config
 	clock *clock.Clock
-	rand  *random.Source
-	kinds *kinds.Set[Handler]
+	rand  *random.Source // of ids and names
+	// jitter has a source of its own: how many ids were made must not move a retry.
+	jitter *random.Source
+	kinds  *kinds.Set[Handler]
 
 	running atomic.Bool
 	engine  atomic.Pointer[engine] // while Run runs
@@ -81,7 +83,8 @@ func New(st Store, cfg Config) (*Scheduler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("ax.New: %w", err)
 	}
-	s := &Scheduler{store: st, cfg: cfg, clock: clock.New(cfg.Clock), rand: random.New(cfg.Seed)}
+	s := &Scheduler{store: st, cfg: cfg, clock: clock.New(cfg.Clock), rand: random.New(cfg.Seed),
+		jitter: random.New(cfg.Seed)}
 	s.kinds = kinds.New[Handler](complete.Policy{MaxRetries: DefaultMaxRetries,
 		Retry: retry.Default(), Timeout: DefaultTimeout})
 	if s.cfg.NodeID == "" {

@@ -12,6 +12,7 @@ import (
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/group"
 	"github.com/ax-sched/ax/internal/leader"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/internal/sweep"
 	"github.com/ax-sched/ax/registry"
 	"github.com/ax-sched/ax/store"
@@ -63,7 +64,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 func (s *Scheduler) newEngine(ctx context.Context) (*engine, error) {
 	e := &engine{s: s, base: context.WithoutCancel(ctx), handlers: group.New(ctx, "handlers")}
 	e.completer = complete.New(complete.Config{Store: s.store, Policy: s.kinds.Policy, Now: s.now,
-		Rand: s.rand.Float, Recorded: e.recorded, Failed: e.failed("complete")})
+		Rand: s.jitter.Float, Recorded: e.recorded, Failed: e.failed("complete")})
 	var err error
 	e.local, err = executor.New(executor.Config{Slots: s.cfg.Slots, Limit: e.limit, Run: s.call,
 		Report: e.completer.Put, Overdue: e.completer.Stop, Freed: e.freed,
@@ -78,7 +79,7 @@ func (s *Scheduler) newEngine(ctx context.Context) (*engine, error) {
 		Retired: func() { e.local.CancelAll(ErrFenced) }, Failed: e.failed("executor")})
 	e.leader = leader.New(leader.Config{Lease: s.store.Leases(), Store: s.store, Partition: 0,
 		Holder: s.cfg.NodeID + "/" + s.rand.Token(), TTL: s.cfg.LeaseTTL, Since: s.clock.Boot,
-		Rand: s.rand.Float, Lead: e.lead, Failed: e.failed("leader")})
+		Rand: s.jitter.Float, Lead: e.lead, Spawn: e.spawn, Failed: e.failed("leader")})
 	return e, nil
 }
 
@@ -106,6 +107,9 @@ func (e *engine) run(ctx context.Context) error {
 	}
 	e.s.engine.Store(nil)
 	leading.Stop(0)
+	if plant.On(plant.HeartbeatFirst) {
+		_ = e.member.Leave(e.base)
+	}
 	e.drain()
 	parts.Stop(0)
 	e.handlers.Stop(time.Millisecond) // those that ignore the end of their context go on alone
@@ -200,10 +204,11 @@ func (e *engine) recorded(t *task.Task, _ task.Report) {
 	term.dispatch.Wake() // the backlog may have held claims back
 }
 
-// handBack reports an execution that the table says runs here, but which was never started.
+// handBack reports an execution that the table says runs here, but which was never started: the
+// answer to its claim was lost or came too late.
 func (e *engine) handBack(t *task.Task) {
-	e.s.cfg.Logger.Warn("a claim whose answer was lost is handed back", "task_id", t.ID.String(),
-		"execution_id", t.ExecutionID.String())
+	e.s.cfg.Logger.Warn("a claimed task was not started here and is handed back",
+		"task_id", t.ID.String(), "execution_id", t.ExecutionID.String())
 	e.completer.Put(t, task.Report{ID: t.ID, Execution: t.ExecutionID,
 		Outcome: task.OutReleased, Error: "never started"})
 }
@@ -231,31 +236,22 @@ func (s *Scheduler) putKinds(ctx context.Context) error {
 	return nil
 }
 
-// scheduled is told of a task this process has just submitted.
-func (e *engine) scheduled(group string, b task.Bucket, kind string, at task.Time, id task.ID) {
-	if t := e.term.Load(); t != nil {
-		t.trigger.Add(group, b, store.Due{Mark: store.Mark{RunAt: at, ID: id}, Kind: kind})
+// leading returns the term of leadership of this process, or nil.
+func (s *Scheduler) leading() *term {
+	if e := s.engine.Load(); e != nil {
+		return e.term.Load()
 	}
-}
-
-func (e *engine) jobsChanged() {
-	if t := e.term.Load(); t != nil {
-		t.jobs.Wake()
-	}
+	return nil
 }
 
 // submitClaimed inserts a task that is due at once as started, if this process leads and has a
 // free slot: one commit less. done is false if it has to be inserted as SCHEDULED.
-func (e *engine) submitClaimed(ctx context.Context, row task.Task) (Result, bool, error) {
-	t := e.term.Load()
-	if t == nil {
-		return Result{}, false, nil
-	}
+func (t *term) submitClaimed(ctx context.Context, row task.Task) (Result, bool, error) {
 	start, drop, ok := t.dispatch.TryNow(&row)
 	if !ok {
 		return Result{}, false, nil
 	}
-	ins, err := e.s.store.Insert(ctx, t.dispatch.Fence(), []task.Task{row})
+	ins, err := t.e.s.store.Insert(ctx, t.dispatch.Fence(), []task.Task{row})
 	if err != nil {
 		drop()
 		if errors.Is(err, store.ErrFenced) {
@@ -263,7 +259,9 @@ func (e *engine) submitClaimed(ctx context.Context, row task.Task) (Result, bool
 		}
 		return Result{}, true, fmt.Errorf("submit: %w", err)
 	}
-	if ins[0].Duplicate || ins[0].Version != 1 || ins[0].State != task.Running {
+	if plant.On(plant.StartDuplicate) {
+		start(ins[0])
+	} else if ins[0].Duplicate || ins[0].Version != 1 || ins[0].State != task.Running {
 		drop()
 	} else {
 		start(ins[0])

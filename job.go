@@ -12,25 +12,36 @@ import (
 )
 
 // Schedule says when a job fires. Make one with [Cron], [CronIn], [Every], [After] or [At].
-type Schedule struct{ s task.Schedule }
+type Schedule struct {
+	s   task.Schedule
+	err error
+}
 
 // Cron is a cron expression in UTC, or in the zone of its CRON_TZ= prefix. See package cron for
 // the rules; the letter H spreads load by the job's name.
-func Cron(expr string) Schedule { return Schedule{task.Schedule{Cron: expr}} }
+func Cron(expr string) Schedule { return Schedule{s: task.Schedule{Cron: expr}} }
 
 // CronIn is a cron expression in an IANA zone such as "Europe/Berlin".
-func CronIn(zone, expr string) Schedule { return Schedule{task.Schedule{Cron: expr, Zone: zone}} }
+func CronIn(zone, expr string) Schedule {
+	return Schedule{s: task.Schedule{Cron: expr, Zone: zone}}
+}
 
 // Every fires at fixed distances of at least one second, counted from when the job was made.
 // Restarts do not move them.
-func Every(d time.Duration) Schedule { return Schedule{task.Schedule{Every: d}} }
+func Every(d time.Duration) Schedule { return Schedule{s: task.Schedule{Every: d}} }
 
 // After fires d after the task of the last fire has ended, whatever its end; first d after the
 // job was made.
-func After(d time.Duration) Schedule { return Schedule{task.Schedule{After: d}} }
+func After(d time.Duration) Schedule { return Schedule{s: task.Schedule{After: d}} }
 
-// At fires once.
-func At(t time.Time) Schedule { return Schedule{task.Schedule{At: task.FromGo(t)}} }
+// At fires once. An instant that has passed when the job is made fires at once.
+func At(t time.Time) Schedule {
+	if !task.ValidTime(t) {
+		return Schedule{err: &InputError{Field: "schedule.at", Reason: fmt.Sprintf(
+			"is %s; use a time from 1970 to 9999", t.UTC().Format(time.RFC3339))}}
+	}
+	return Schedule{s: task.Schedule{At: task.FromGo(t)}}
+}
 
 // Overlap says what happens when a fire is due while the task of an earlier one still runs.
 type Overlap int
@@ -102,8 +113,8 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 }
 
 func (s *Scheduler) jobsChanged() {
-	if e := s.engine.Load(); e != nil {
-		e.jobsChanged()
+	if t := s.leading(); t != nil {
+		t.jobs.Wake()
 	}
 }
 
@@ -114,7 +125,7 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 		s.check(&NewTask{Kind: spec.Kind, Payload: spec.Payload, Priority: spec.Priority,
 			Timeout: spec.Timeout, MaxRetries: spec.MaxRetries, Retry: spec.Retry,
 			Service: spec.Service, Labels: spec.Labels}),
-		checkOverlap(spec.Overlap),
+		checkOverlap(spec.Overlap), spec.Schedule.err,
 	)
 	if err != nil {
 		return task.Job{}, err
@@ -128,6 +139,9 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 	if j.MaxRetries, j.RetryPolicy, j.OwnerService, err = s.own(spec.MaxRetries, spec.Retry,
 		spec.Service); err != nil {
 		return task.Job{}, err
+	}
+	if j.Schedule.At != 0 && j.Schedule.At <= s.now() {
+		j.LastFire = j.Schedule.At - 1 // the cursor of a new job stands at now
 	}
 	return j, trigger.Check(&j, s.now())
 }

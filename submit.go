@@ -63,10 +63,10 @@ func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("submit: %w", err)
 	}
-	if row.RunIn == 0 && row.RunAt == task.StoreNow {
-		if e := s.engine.Load(); e != nil {
-			res, done, err := e.submitClaimed(ctx, row)
-			if done {
+	// A repeated id might meet its own first row, which another execution has started.
+	if n.ID.IsZero() && row.RunIn == 0 && row.RunAt == task.StoreNow {
+		if t := s.leading(); t != nil {
+			if res, done, err := t.submitClaimed(ctx, row); done {
 				return res, err
 			}
 		}
@@ -125,12 +125,13 @@ func (s *Scheduler) insert(ctx context.Context, rows []task.Task) ([]Result, err
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
-	e := s.engine.Load()
+	t := s.leading()
 	out := make([]Result, len(ins))
 	for i, in := range ins {
 		out[i] = Result{ID: in.ID, Duplicate: in.Duplicate, State: in.State}
-		if e != nil && !in.Duplicate && in.State == task.Scheduled {
-			e.scheduled(rows[i].Group, rows[i].Bucket, rows[i].Kind, in.RunAt, in.ID)
+		if t != nil && !in.Duplicate && in.State == task.Scheduled {
+			t.trigger.Add(rows[i].Group, rows[i].Bucket, store.Due{
+				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: rows[i].Kind})
 		}
 	}
 	return out, nil

@@ -64,17 +64,9 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 // does not answer, as long as the term lasts.
 func (e *engine) enlist(ctx context.Context) error {
 	for {
-		err := e.member.Register(ctx)
+		err := e.enlistOnce(ctx)
 		if err == nil {
-			err = e.s.putKinds(ctx)
-		}
-		if err == nil {
-			sent := e.s.clock.Boot()
-			var at task.Time
-			if at, err = e.s.store.Now(ctx); err == nil {
-				e.sampled(sent, at)
-				return nil
-			}
+			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -82,6 +74,23 @@ func (e *engine) enlist(ctx context.Context) error {
 		e.failed("executor")(err)
 		clock.Sleep(ctx, 500*time.Millisecond)
 	}
+}
+
+func (e *engine) enlistOnce(ctx context.Context) error {
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
+	if err := e.member.Register(ctx); err != nil {
+		return err
+	}
+	if err := e.s.putKinds(ctx); err != nil {
+		return err
+	}
+	sent := e.s.clock.Boot()
+	at, err := e.s.store.Now(ctx)
+	if err == nil {
+		e.sampled(sent, at)
+	}
+	return err
 }
 
 func (e *engine) newTerm(f store.Fence) (*term, error) {
@@ -98,7 +107,8 @@ func (e *engine) newTerm(f store.Fence) (*term, error) {
 	}
 	t.dispatch = dispatch.New(dispatch.Config{Store: s.store, Local: e.local, Handler: e.handler,
 		Member: e.member.Current, NewID: s.newID, Now: s.now, Backlog: e.completer.Backlog,
-		Settled: t.trigger.Settled, Later: t.trigger.Later, Failed: e.failed("dispatch")}, f)
+		Settled: t.trigger.Settled, Later: t.trigger.Later, HandBack: e.handBack,
+		Failed: e.failed("dispatch")}, f)
 	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: s.store, Fence: f, Now: s.now,
 		NewID: s.newID, Failed: e.failed("jobs"), Poll: cfg.Poll,
 		Fired: func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/internal/timer"
 	"github.com/ax-sched/ax/task"
 )
@@ -20,9 +21,11 @@ type Config struct {
 	Limit func(kind string) int
 	// Run calls the handler and says how it ended. It may panic.
 	Run func(ctx context.Context, t *task.Task) task.Report
-	// Report takes the outcome; it must not block.
+	// Report takes the outcome and the task, which is the reporter's from then on; it must not
+	// block.
 	Report func(t *task.Task, r task.Report)
-	// Overdue is told that an execution is past its hard time-out; it must not block.
+	// Overdue is told that an execution is past its hard time-out, with a copy of its task; it must
+	// not block.
 	Overdue func(t *task.Task)
 	// Freed is told that a slot became free; it must not block.
 	Freed func()
@@ -56,6 +59,7 @@ type execution struct {
 	limit   timer.Handle
 	limited bool
 	zombie  bool // told to stop, its slot given away
+	ended   bool // the handler has returned
 	suspect bool
 }
 
@@ -134,6 +138,13 @@ func (l *Local) TakeSuspect() bool {
 	return true
 }
 
+// SuspectFree reports whether TakeSuspect would succeed now.
+func (l *Local) SuspectFree() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.suspect
+}
+
 // GiveSuspect returns the place taken by TakeSuspect for a task that did not start.
 func (l *Local) GiveSuspect() {
 	l.mu.Lock()
@@ -175,11 +186,18 @@ func (l *Local) Known(execution task.ID) bool {
 }
 
 // Start runs the handler of a claimed task, for which a slot was taken, within the hard time-out;
-// task.NoTimeout is none. The task must not be changed until it is reported.
-func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration, suspect bool) {
+// task.NoTimeout is none. The task must not be changed until it is reported. After Close it starts
+// nothing and returns false: the slot is still the caller's then.
+func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
+	suspect bool) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
 	e := &execution{t: t, cancel: cancel, suspect: suspect}
 	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		cancel(ErrShutdown)
+		return false
+	}
 	l.running[t.ExecutionID] = e
 	if timeout != task.NoTimeout {
 		e.limited = true
@@ -187,6 +205,7 @@ func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration, 
 	}
 	l.mu.Unlock()
 	l.cfg.Spawn(func() { l.call(ctx, e) })
+	return true
 }
 
 // arm sets a limit; the caller holds the lock, so an expiry waits until it is recorded.
@@ -211,27 +230,33 @@ func (l *Local) call(ctx context.Context, e *execution) {
 	r = l.cfg.Run(ctx, e.t)
 }
 
+// finish reports an execution before it forgets it: who waits for the end of all executions then
+// finds their outcomes handed over.
 func (l *Local) finish(e *execution, r task.Report) {
 	e.cancel(nil)
+	kind := e.t.Kind
 	r.ID, r.Execution = e.t.ID, e.t.ExecutionID
 	r.Error = task.CutText(r.Error, task.MaxError)
 	l.mu.Lock()
-	delete(l.running, r.Execution)
+	e.ended = true
 	if e.limited {
 		l.limits.Cancel(e.limit)
 	}
+	r.Stopped = e.zombie
+	l.mu.Unlock()
+	l.cfg.Report(e.t, r)
+	l.mu.Lock()
+	delete(l.running, r.Execution)
 	if e.zombie {
 		l.zombies--
-	} else {
-		l.give(e.t.Kind)
+	} else if !plant.On(plant.SlotLeak) || r.Outcome != task.OutSnoozed {
+		l.give(kind)
 	}
 	if e.suspect {
 		l.suspect = false
 	}
-	r.Stopped = e.zombie
 	l.rest()
 	l.mu.Unlock()
-	l.cfg.Report(e.t, r)
 	l.cfg.Freed()
 }
 
@@ -240,15 +265,15 @@ func (l *Local) expired(vs []timer.Expired) {
 	for _, v := range vs {
 		l.mu.Lock()
 		e := l.running[v.Value.ID]
-		if e == nil {
+		if e == nil || e.ended {
 			l.mu.Unlock()
 			continue // it ended meanwhile
 		}
+		row := *e.t // the handler goes on, and will report with e.t
 		if v.Value.Note == zombieLimit {
 			e.limited = false
-			row := *e.t // the handler goes on, and will report with e.t
 			l.mu.Unlock()
-			l.cfg.Report(&row, task.Report{ID: e.t.ID, Execution: v.Value.ID,
+			l.cfg.Report(&row, task.Report{ID: row.ID, Execution: v.Value.ID,
 				Outcome: task.OutTimeout, Stopped: true,
 				Error: fmt.Sprintf("the handler did not end within %s of being told to stop",
 					l.cfg.ZombieWait)})
@@ -260,7 +285,7 @@ func (l *Local) expired(vs []timer.Expired) {
 		e.limit = l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
 		l.mu.Unlock()
 		e.cancel(ErrTimeout)
-		l.cfg.Overdue(e.t)
+		l.cfg.Overdue(&row)
 		l.cfg.Freed()
 	}
 }
@@ -290,7 +315,7 @@ func (l *Local) CancelAll(cause error) {
 	}
 }
 
-// Close ends the giving of slots: nothing starts any more but what has a slot already.
+// Close ends the giving of slots: nothing starts any more.
 func (l *Local) Close() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

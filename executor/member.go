@@ -55,9 +55,16 @@ func (m *Member) Current() (name string, epoch int64, ok bool) {
 // Register makes the process a member if it is none, or if its epoch was retired.
 func (m *Member) Register(ctx context.Context) error {
 	m.join(true)
+	return m.register(ctx)
+}
+
+func (m *Member) register(ctx context.Context) error {
+	// One connection that never answers must not keep the lease from being renewed by another.
+	ctx, cancel := context.WithTimeout(ctx, max(m.cfg.Every, time.Second))
+	defer cancel()
 	if err := m.renew(ctx); err == nil {
 		return nil
-	} else if !errors.Is(err, registry.ErrRetired) {
+	} else if !errors.Is(err, registry.ErrRetired) || !m.wanted() {
 		return err
 	}
 	sent := m.cfg.Since()
@@ -65,8 +72,18 @@ func (m *Member) Register(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("register executor: %w", err)
 	}
+	if !m.wanted() { // it left while the answer was under way
+		return m.cfg.Registry.Leave(ctx, epoch)
+	}
 	m.set(epoch, sent+m.cfg.TTL)
 	return nil
+}
+
+// wanted reports whether this process is to be a member.
+func (m *Member) wanted() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.joined
 }
 
 func (m *Member) join(in bool) {
@@ -92,7 +109,7 @@ func (m *Member) renew(ctx context.Context) error {
 	switch {
 	case err == nil:
 		m.set(epoch, sent+m.cfg.TTL)
-	case errors.Is(err, registry.ErrRetired):
+	case errors.Is(err, registry.ErrRetired) && m.wanted():
 		m.set(0, 0)
 		m.cfg.Retired()
 	}
@@ -115,14 +132,11 @@ func (m *Member) Run(ctx context.Context) error {
 
 // keep is one renewal with its tries.
 func (m *Member) keep(ctx context.Context) {
-	m.mu.Lock()
-	joined := m.joined
-	m.mu.Unlock()
-	if !joined {
-		return
-	}
 	for range renewTries {
-		err := m.Register(ctx)
+		if !m.wanted() {
+			return // never was, or has left
+		}
+		err := m.register(ctx)
 		if err == nil || ctx.Err() != nil {
 			return
 		}

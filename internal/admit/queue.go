@@ -121,10 +121,13 @@ type pick struct {
 	dead [lanes]bool     // buckets without a kind that may start
 }
 
+// next takes the next task. Only a task that gets its slot moves the turn and the credits: one
+// whose kind is full has cost nobody anything.
 func (p *pick) next() (Item, bool) {
 	for {
 		b, f := p.overdue()
-		if f == nil {
+		late := f != nil
+		if !late {
 			b, f = p.byWeight()
 		}
 		if f == nil {
@@ -137,16 +140,34 @@ func (p *pick) next() (Item, bool) {
 			p.full[f.kind] = true
 			continue
 		}
+		if p.q.turn = late; !late {
+			p.pay(b)
+		}
 		p.q.lane[b].n--
 		p.q.n--
 		return f.pop(), true
 	}
 }
 
+// pay is the smooth weighted round robin: each bucket that has something to start gains its
+// weight, the one that starts pays the sum. An empty bucket saves nothing up.
+func (p *pick) pay(b task.Bucket) {
+	sum := 0
+	for _, o := range task.Buckets() {
+		if p.oldest(o) == nil {
+			p.q.lane[o].credit = 0
+			continue
+		}
+		p.q.lane[o].credit += weights[o]
+		sum += weights[o]
+	}
+	p.q.lane[b].credit -= sum
+}
+
 // overdue finds the oldest task past its bucket's maximum wait, at most for every second slot and
 // never while CRITICAL has something to start.
 func (p *pick) overdue() (task.Bucket, *fifo) {
-	if p.q.turn = !p.q.turn; !p.q.turn || p.oldest(task.Critical) != nil {
+	if p.q.turn || p.oldest(task.Critical) != nil {
 		return 0, nil
 	}
 	var at task.Bucket
@@ -163,27 +184,17 @@ func (p *pick) overdue() (task.Bucket, *fifo) {
 	return at, best
 }
 
-// byWeight is the smooth weighted round robin: each bucket that has something to start gains its
-// weight, the richest one pays the sum.
-func (p *pick) byWeight() (task.Bucket, *fifo) {
-	var at task.Bucket
-	var best *fifo
-	sum := 0
-	for _, b := range [...]task.Bucket{task.Critical, task.High, task.Normal, task.Low} {
+// byWeight finds the bucket whose turn it is: the richest after each has gained its weight.
+func (p *pick) byWeight() (at task.Bucket, best *fifo) {
+	most := 0
+	for _, b := range task.Buckets() {
 		f := p.oldest(b)
 		if f == nil {
-			p.q.lane[b].credit = 0 // an empty bucket saves nothing up
 			continue
 		}
-		l := &p.q.lane[b]
-		l.credit += weights[b]
-		sum += weights[b]
-		if best == nil || l.credit > p.q.lane[at].credit {
-			at, best = b, f
+		if c := p.q.lane[b].credit + weights[b]; best == nil || c > most {
+			at, best, most = b, f, c
 		}
-	}
-	if best != nil {
-		p.q.lane[at].credit -= sum
 	}
 	return at, best
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -144,7 +145,9 @@ func (c *Completer) runOnce(ctx context.Context) (more bool, err error) {
 	if len(batch) == 0 {
 		return false, nil
 	}
-	again, err := c.record(ctx, batch)
+	limited, cancel := clock.Limit(ctx)
+	again, err := c.record(limited, batch)
+	cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.busy = 0
@@ -205,6 +208,9 @@ func (c *Completer) record(ctx context.Context, batch []item) ([]item, error) {
 		return c.single(ctx, its, err)
 	}
 	if err != nil {
+		if plant.On(plant.OutcomeDropped) {
+			return nil, err
+		}
 		for i := range its {
 			its[i].stale = true // some of it may be applied
 		}

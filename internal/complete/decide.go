@@ -7,6 +7,7 @@ package complete
 import (
 	"time"
 
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
 )
@@ -49,6 +50,9 @@ func Assign(m *task.Mutable, execution task.ID, executor string, epoch, token in
 // not the row's last one, or its end is known already. now is an estimate of the store's time and
 // rnd lies in [0,1); both only place a retry.
 func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *task.Transition {
+	if plant.On(plant.OutcomeUnchecked) {
+		r.Execution = t.ExecutionID
+	}
 	if t.ExecutionID != r.Execution || r.Execution.IsZero() {
 		return nil
 	}
@@ -90,7 +94,7 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	case r.Outcome == task.OutCanceled:
 		m.Error, m.Reason = r.Error, task.ByHandler
 		tr.Then(task.Cancel, task.ByHandler, r.Error)
-	case r.Outcome == task.OutTimeout || t.StopAsked != 0 || r.Stopped:
+	case t.State != task.Held && (r.Outcome == task.OutTimeout || t.StopAsked != 0 || r.Stopped):
 		m.Error, m.LastOutcome = r.Error, task.OutTimeout
 		tr.Then(task.TimeOut, 0, r.Error)
 		again(tr, r, t, p, now, rnd)
@@ -111,7 +115,9 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 func again(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,
 	rnd float64) {
 	m := &tr.Set
-	m.Failures++
+	if !plant.On(plant.FailureUncounted) {
+		m.Failures++
+	}
 	if r.Permanent {
 		m.Reason = task.Permanent
 		tr.Then(task.Bury, task.Permanent, "")

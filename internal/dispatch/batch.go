@@ -6,6 +6,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/admit"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -48,11 +49,23 @@ func (b *batch) claim(ctx context.Context) error {
 		return nil
 	}
 	cs, trs := make([]claimed, 0, len(b.its)), make([]*task.Transition, 0, len(b.its))
+	taken := make(map[task.ID]bool, len(b.its))
 	for _, it := range b.its {
-		if c, ok := b.look(it, byID[it.ID]); ok {
+		row := byID[it.ID]
+		if taken[it.ID] && row.RunAt == it.RunAt && !plant.On(plant.DoubledClaim) {
+			// It was queued twice: a page read before it moved has hidden the first time. A store
+			// refuses two transitions of one row, and with them the whole batch.
+			b.d.cfg.Local.Give(it.Kind)
+			continue
+		}
+		if c, ok := b.look(it, row); ok {
 			c.tr = complete.Claim(c.row, b.d.cfg.NewID(), name, epoch, b.d.fence.Token)
+			if plant.On(plant.OverlapIgnored) {
+				c.tr.TakeKey = ""
+			}
 			b.d.cfg.Local.Expect(c.tr.Set.ExecutionID)
 			cs, trs = append(cs, c), append(trs, c.tr)
+			taken[it.ID] = true
 		}
 	}
 	b.its = b.its[:0]
@@ -101,23 +114,27 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 	d := b.d
 	var busy []claimed
 	for i, c := range cs {
-		if res[i].Status == store.Applied && d.mayStart(c.tr.Set.Epoch) {
-			c.row.Mutable = c.tr.Set
-			c.row.Resolve(res[i].At)
-			c.row.Version, c.row.UpdatedAt = res[i].Version, res[i].At
+		if res[i].Status == store.Applied {
 			d.cfg.Settled(c.it)
-			d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
-			continue
+			if b.start(c, res[i]) {
+				continue
+			}
+			d.cfg.HandBack(c.row)
 		}
 		b.unclaim(cs[i : i+1])
 		d.cfg.Local.Give(c.it.Kind)
 		switch res[i].Status {
-		case store.Applied: // too late: what happens to it is decided by who sees the table
-			d.cfg.Settled(c.it)
+		case store.Applied:
 		case store.NotDue:
-			d.cfg.Later(c.it, c.it.RunAt)
+			// By the estimate it is due. What is left by the store's clock is waited for, or an
+			// estimate that is ahead would claim it again and again until then.
+			at := d.cfg.Now().Add(c.it.RunAt.Sub(res[i].At))
+			if plant.On(plant.NotDueSpins) {
+				at = c.it.RunAt
+			}
+			d.cfg.Later(c.it, at)
 		case store.Locked:
-			d.cfg.Later(c.it, res[i].At.Add(lockedPause))
+			d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
 		case store.KeyBusy:
 			busy = append(busy, c)
 		default:
@@ -125,6 +142,14 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 		}
 	}
 	return b.skip(ctx, busy)
+}
+
+// start runs what was claimed, if this process still may.
+func (b *batch) start(c claimed, res store.Result) bool {
+	c.row.Mutable = c.tr.Set
+	c.row.Resolve(res.At)
+	c.row.Version, c.row.UpdatedAt = res.Version, res.At
+	return b.d.mayStart(c.row.Epoch) && b.d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
 }
 
 // skip applies the overlap policy to tasks whose key is busy.

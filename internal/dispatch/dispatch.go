@@ -11,6 +11,7 @@ import (
 	"github.com/ax-sched/ax/internal/admit"
 	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -39,6 +40,8 @@ type Config struct {
 	Settled func(it admit.Item)
 	// Later is told that a task has to wait until the store's time at.
 	Later func(it admit.Item, at task.Time)
+	// HandBack takes a task that was claimed and cannot be started here any more.
+	HandBack func(t *task.Task)
 	// Failed is told of each error of the store; the tasks are tried again.
 	Failed func(error)
 }
@@ -118,13 +121,12 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 		d.cfg.Local.Give(t.Kind)
 	}
 	start = func(in store.Inserted) {
-		if !d.mayStart(epoch) {
-			drop()
-			return
-		}
 		t.Resolve(in.At)
 		t.Version, t.FireTime, t.CreatedAt, t.UpdatedAt = in.Version, t.RunAt, in.At, in.At
-		d.cfg.Local.Start(ctx, t, limit, false)
+		if !d.mayStart(epoch) || !d.cfg.Local.Start(ctx, t, limit, false) {
+			d.cfg.HandBack(t)
+			drop()
+		}
 	}
 	return start, drop, true
 }
@@ -133,7 +135,7 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 // paused in between must not start what was given to somebody else meanwhile.
 func (d *Dispatcher) mayStart(epoch int64) bool {
 	_, now, ok := d.cfg.Member()
-	return ok && now == epoch
+	return ok && now == epoch || plant.On(plant.StartLate)
 }
 
 // Fence returns the fence of the dispatcher's term.
@@ -178,9 +180,13 @@ func (d *Dispatcher) runOnce(ctx context.Context) (int, error) {
 	if len(its) == 0 {
 		return 0, nil
 	}
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
 	b := batch{d: d, its: its}
 	if err := b.claim(ctx); err != nil {
-		b.putBack()
+		if !plant.On(plant.ClaimDropped) {
+			b.putBack()
+		}
 		return 0, err
 	}
 	return len(its), nil
@@ -196,10 +202,13 @@ func (d *Dispatcher) pop() []admit.Item {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, it := range d.suspects {
-		d.queue.Push(it)
+	// While one runs the others would be taken out and put back without end.
+	if d.cfg.Local.SuspectFree() || plant.On(plant.SuspectsSpin) {
+		for _, it := range d.suspects {
+			d.queue.Push(it)
+		}
+		d.suspects = d.suspects[:0]
 	}
-	d.suspects = d.suspects[:0]
 	n := min(d.cfg.Local.Free(), maxBatch)
 	return d.queue.Pop(n, d.cfg.Now(), d.cfg.Local.Take)
 }

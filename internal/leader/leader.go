@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/lease"
 	"github.com/ax-sched/ax/store"
 )
@@ -27,6 +28,8 @@ type Config struct {
 	// Lead starts the duties of a term and returns at once. They end when ctx does, or by
 	// themselves with an error; then the channel gives it and nothing of them writes any more.
 	Lead func(ctx context.Context, f store.Fence) <-chan error
+	// Spawn runs f on a goroutine that somebody waits for.
+	Spawn func(f func())
 	// Failed is told of each error; campaigning goes on.
 	Failed func(error)
 }
@@ -35,6 +38,7 @@ type Config struct {
 const (
 	longestWait  = 5 * time.Second        // between two attempts at the lease
 	spread       = 200 * time.Millisecond // added to the end of the lease that was read
+	afterFailure = time.Second            // before the next campaign, for stand-bys to come first
 	retryRenewal = 500 * time.Millisecond // after a renewal that was not answered
 	releaseLimit = 2 * time.Second        // for giving the lease up
 	lockedLimit  = 10 * time.Second       // an exclusive lease of another process is an error then
@@ -73,10 +77,13 @@ func (l *Leader) Run(ctx context.Context) error {
 			return ctx.Err()
 		case err == nil:
 			l.locked = 0
-			if err := l.lead(ctx, f, until); err != nil {
-				l.cfg.Failed(err)
-			}
+			err := l.lead(ctx, f, until)
 			l.release(ctx)
+			if err == nil || ctx.Err() != nil {
+				continue
+			}
+			l.cfg.Failed(err)
+			clock.Sleep(ctx, afterFailure) // a term that fails at once is no reason to hurry
 			continue
 		case errors.As(err, &held):
 			if err := l.tooLong(held); err != nil {
@@ -149,47 +156,63 @@ func (l *Leader) campaign(ctx context.Context) (store.Fence, time.Duration, erro
 	return store.Fence{Partition: c.Partition, Token: token}, sent + c.TTL, nil
 }
 
-// lead runs the duties until ctx ends, they end, or belief does.
+// lead runs the duties until ctx ends, they end, or belief does. A renewal that does not return is
+// not waited for: belief ends at its time all the same.
 func (l *Leader) lead(ctx context.Context, f store.Fence, until time.Duration) error {
 	term, end := context.WithCancelCause(ctx)
+	defer end(nil)
 	done := l.cfg.Lead(term, f)
-	defer func() { end(nil) }()
-	next := time.NewTimer(l.cfg.TTL / 3)
+	renewed := make(chan renewal, 1)
+	next, limit := time.NewTimer(l.cfg.TTL/3), time.NewTimer(until-l.cfg.Since())
 	defer next.Stop()
+	defer limit.Stop()
 	for {
 		select {
 		case err := <-done:
 			return err
 		case <-ctx.Done():
-			end(context.Cause(ctx))
 			return <-done
+		case <-limit.C:
+			if left := until - l.cfg.Since(); left > 0 {
+				limit.Reset(left)
+				continue
+			}
+			end(ErrDeadline)
+			return errors.Join(ErrDeadline, <-done)
 		case <-next.C:
-		}
-		sent := l.cfg.Since()
-		err := l.renew(ctx, until-sent)
-		now := l.cfg.Since()
-		switch {
-		case err == nil:
-			until = sent + l.cfg.TTL
-			next.Reset(l.cfg.TTL / 3)
-		case errors.Is(err, lease.ErrLost) || now >= until:
-			end(fmt.Errorf("%w: %w", ErrDeadline, err))
-			return errors.Join(fmt.Errorf("renew lease: %w", err), <-done)
-		default:
-			l.cfg.Failed(fmt.Errorf("renew lease: %w", err))
-			next.Reset(min(retryRenewal, until-now))
+			if l.cfg.Since() >= until { // the machine was suspended
+				end(ErrDeadline)
+				return errors.Join(ErrDeadline, <-done)
+			}
+			l.cfg.Spawn(func() { renewed <- l.renew(ctx) })
+		case r := <-renewed:
+			switch {
+			case r.err == nil:
+				until = r.sent + l.cfg.TTL
+				limit.Reset(until - l.cfg.Since())
+				next.Reset(l.cfg.TTL / 3)
+			case errors.Is(r.err, lease.ErrLost):
+				end(r.err)
+				return errors.Join(fmt.Errorf("renew lease: %w", r.err), <-done)
+			default:
+				l.cfg.Failed(fmt.Errorf("renew lease: %w", r.err))
+				next.Reset(retryRenewal)
+			}
 		}
 	}
 }
 
-// renew extends the lease, and gives up when belief must end anyway.
-func (l *Leader) renew(ctx context.Context, left time.Duration) error {
-	if left <= 0 {
-		return ErrDeadline
-	}
-	ctx, cancel := context.WithTimeout(ctx, min(left, l.cfg.TTL/3))
+// renewal is the result of one renewal, and when it was sent.
+type renewal struct {
+	sent time.Duration
+	err  error
+}
+
+func (l *Leader) renew(ctx context.Context) renewal {
+	ctx, cancel := context.WithTimeout(ctx, l.cfg.TTL/3)
 	defer cancel()
-	return l.cfg.Lease.Renew(ctx, l.cfg.Partition, l.cfg.Holder, l.cfg.TTL)
+	sent := l.cfg.Since()
+	return renewal{sent, l.cfg.Lease.Renew(ctx, l.cfg.Partition, l.cfg.Holder, l.cfg.TTL)}
 }
 
 // release gives the lease up even when ctx has ended: a stand-by then need not wait for its end.

@@ -21,9 +21,10 @@ var table = map[string][]string{
 	"store/sqlite": {"task", "retry", "store", "lease", "registry",
 		"store/internal/sqlstore", "store/sqlite/internal/lite", "internal/batch"},
 	"store/sqlite/internal/lite": {},
-	"store/postgres": {"task", "retry", "store", "lease", "registry",
-		"store/internal/sqlstore", "internal/batch"},
-	"store/internal/sqlstore": {"task", "retry", "store", "lease", "registry", "internal/batch"},
+	"store/postgres": {"task", "store", "lease", "registry", "store/internal/sqlstore",
+		"store/postgres/internal/wire", "internal/batch"},
+	"store/postgres/internal/wire": {"task"},
+	"store/internal/sqlstore":      {"task", "retry", "store", "lease", "registry", "internal/batch"},
 	// The memory store is the oracle of the suite.
 	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
 
@@ -37,7 +38,7 @@ var table = map[string][]string{
 	"internal/random": {"task"},
 
 	// Steps of the walk.
-	"internal/leader":   {"lease", "store"},
+	"internal/leader":   {"lease", "store", "internal/clock"},
 	"internal/admit":    {"task"},
 	"internal/complete": {"task", "retry", "store", "internal/clock"},
 	// A fire moves the job's waiting fire aside: what that means is decided in complete.
@@ -45,7 +46,7 @@ var table = map[string][]string{
 		"internal/admit", "internal/complete"},
 	"internal/dispatch": {"task", "store", "executor", "internal/clock", "internal/admit",
 		"internal/complete"},
-	"internal/sweep": {"task", "store", "registry", "internal/complete"},
+	"internal/sweep": {"task", "store", "registry", "internal/clock", "internal/complete"},
 	// An executor keeps its own lease: heartbeats belong to who does the work.
 	"executor": {"task", "registry", "internal/clock", "internal/timer"},
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -60,6 +62,8 @@ func (o *Own) runOnce(ctx context.Context) error {
 	if epoch == 0 {
 		return nil
 	}
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
 	missing := map[task.ID]time.Time{}
 	q := store.LiveQuery{Epoch: epoch, Limit: page}
 	for {
@@ -80,7 +84,7 @@ func (o *Own) runOnce(ctx context.Context) error {
 }
 
 func (o *Own) look(t *task.Task, missing map[task.ID]time.Time) {
-	if o.cfg.Known(t.ExecutionID) {
+	if o.cfg.Known(t.ExecutionID) && !plant.On(plant.HandBackRunning) {
 		if t.CancelAsked != 0 {
 			o.cfg.Cancel(t.ExecutionID)
 		}

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/registry"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -40,6 +42,7 @@ type Config struct {
 type Sweeper struct {
 	cfg  Config
 	seen map[int64]sighting // by epoch
+	last time.Duration      // when the members were last read
 }
 
 // sighting is when a member's renewals were last seen to grow.
@@ -47,6 +50,9 @@ type sighting struct {
 	renewals int64
 	at       time.Duration
 }
+
+// outage is how much later than planned a sweep may come before it is taken for an outage.
+const outage = 2 * time.Second
 
 // page is how many live rows are read at a time.
 const page = 1000
@@ -76,6 +82,8 @@ func (s *Sweeper) Run(ctx context.Context) error {
 // runOnce retires lost executors and recovers what ran under retired epochs. The rows are read
 // before the members: an executor that registers in between then cannot look retired.
 func (s *Sweeper) runOnce(ctx context.Context) error {
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
 	rows, err := s.live(ctx)
 	if err != nil {
 		return err
@@ -90,7 +98,8 @@ func (s *Sweeper) runOnce(ctx context.Context) error {
 	}
 	lost := map[int64][]task.Task{}
 	for _, r := range rows {
-		if !alive[r.Epoch] {
+		late := plant.On(plant.RecoverByTime) && s.cfg.Now().Sub(r.StartedAt) > 2*time.Second
+		if !alive[r.Epoch] || late {
 			lost[r.Epoch] = append(lost[r.Epoch], r)
 		}
 	}
@@ -121,6 +130,10 @@ func (s *Sweeper) live(ctx context.Context) ([]task.Task, error) {
 // retire declares lost whose lease has expired while this process watched, and returns the epochs
 // that are alive.
 func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]bool, error) {
+	if now := s.cfg.Since(); now-s.last > s.cfg.Every+outage {
+		clear(s.seen) // the store was away, and nobody could renew: watch anew
+	}
+	s.last = s.cfg.Since()
 	alive := make(map[int64]bool, len(ms))
 	seen := make(map[int64]sighting, len(ms))
 	for _, m := range ms {
@@ -130,7 +143,8 @@ func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]b
 			was = sighting{m.Renewals, s.cfg.Since()}
 		}
 		seen[m.Epoch] = was
-		if m.Until >= s.cfg.Now() || s.cfg.Since()-was.at < s.cfg.Silence {
+		if m.Until >= s.cfg.Now() || s.cfg.Since()-was.at < s.cfg.Silence &&
+			!plant.On(plant.LostAtOnce) {
 			continue
 		}
 		switch err := s.cfg.Registry.Retire(ctx, m.Epoch); {

@@ -9,7 +9,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -40,6 +42,8 @@ type Jobs struct {
 	since task.Time // definitions changed at or after this are read again
 	next  time.Time // when to read definitions next; zero: now
 	wake  chan struct{}
+	// broken holds the versions of definitions that this program cannot plan.
+	broken map[task.ID]int64
 
 	changed atomic.Bool // somebody said that a definition has changed
 	mu      sync.Mutex
@@ -64,7 +68,7 @@ const margin = 10 * time.Second
 // NewJobs returns a Jobs that knows nothing yet.
 func NewJobs(cfg JobsConfig) *Jobs {
 	return &Jobs{cfg: cfg, jobs: map[task.ID]*job{}, wake: make(chan struct{}, 1),
-		after: map[task.ID]bool{}}
+		after: map[task.ID]bool{}, broken: map[task.ID]int64{}}
 }
 
 // Wake says that a definition has changed, or that the clock has jumped.
@@ -115,6 +119,8 @@ func (j *Jobs) Run(ctx context.Context) error {
 
 // runOnce reads what changed, fires what is due, and returns how long to sleep.
 func (j *Jobs) runOnce(ctx context.Context) (time.Duration, error) {
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
 	if err := j.read(ctx); err != nil {
 		return 0, err
 	}
@@ -164,12 +170,18 @@ func (j *Jobs) read(ctx context.Context) error {
 		case old == nil || old.Version != r.Version:
 			p, err := newPlan(&r)
 			if err != nil {
+				if j.broken[r.ID] != r.Version { // it is read again and again: say it once
+					j.cfg.Failed(fmt.Errorf("job %s: %w", r.Name, err))
+				}
+				j.broken[r.ID] = r.Version
 				delete(j.jobs, r.ID)
-				j.cfg.Failed(fmt.Errorf("job %s: %w", r.Name, err))
 				continue
 			}
 			b := &job{Job: r, plan: p}
 			b.arm()
+			if plant.On(plant.FireFromNow) && b.plan != nil {
+				b.next = b.plan.next(j.cfg.Now())
+			}
 			j.jobs[r.ID] = b
 		}
 	}
@@ -212,7 +224,8 @@ func (j *Jobs) ended(ctx context.Context) error {
 			if !t.State.Final() {
 				continue
 			}
-			end = max(t.FinishedAt, t.UpdatedAt)
+			// A store clock that was set back must not put the next fire before the cursor.
+			end = max(t.FinishedAt, t.UpdatedAt, b.LastFire)
 		}
 		b.next, b.ends = end.Add(b.Schedule.After), false
 	}
@@ -260,6 +273,12 @@ func (j *Jobs) fire(ctx context.Context, due []*job, now task.Time) error {
 	}
 	res, err := j.cfg.Store.Fire(ctx, j.cfg.Fence, fires)
 	if err != nil {
+		for _, b := range due {
+			if plant.On(plant.FireTwice) {
+				break
+			}
+			j.forget(b) // the cursors may have moved: a fire computed from an old one doubles some
+		}
 		return fmt.Errorf("fire: %w", err)
 	}
 	for i, b := range due {

@@ -48,8 +48,8 @@ func Check(j *task.Job, now task.Time) error {
 		return bad("schedule", nil, "is empty; use a cron expression, an interval or an instant")
 	case s.Every != 0 && (s.Every < time.Second || s.Every%time.Microsecond != 0):
 		return bad("schedule.every", nil, "is %s; use whole microseconds from 1s", s.Every)
-	case s.After < 0:
-		return bad("schedule.after", nil, "is %s; use a positive duration", s.After)
+	case s.After != 0 && s.After < time.Millisecond:
+		return bad("schedule.after", nil, "is %s; use 1ms or more", s.After)
 	case s.At != 0:
 		now = 0 // an instant that has just passed fires at once
 	}

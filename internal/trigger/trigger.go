@@ -33,7 +33,9 @@ type Config struct {
 	Poll   time.Duration // 2 s
 	Window time.Duration // 5 min
 	Tick   time.Duration // resolution of the wheel, 1 ms
-	Loaded int           // most tasks held in memory, 100,000
+	// Loaded is how many tasks of one group and bucket that are due soon or wait for a slot are
+	// held in memory, 100,000; a quarter of it for those due later, in all.
+	Loaded int
 }
 
 // Item is a due task, as the queue for slots takes it.
@@ -53,7 +55,7 @@ type Trigger struct {
 	lanes []*lane
 	wake  chan struct{}
 	hints chan struct{}
-	slow  task.Time // next step of the slow walk
+	slow  time.Duration // next step of the slow walk
 
 	hinted atomic.Int64 // earliest RunAt of the hints since the last look; maxHint: none
 }
@@ -83,7 +85,9 @@ func New(cfg Config) (*Trigger, error) {
 			t.lanes = append(t.lanes, l)
 		}
 	}
-	t.win.share = max(cfg.Loaded/len(t.lanes), page)
+	t.win.ahead = 2 * cfg.Poll
+	t.win.limit = limits{near: cfg.Loaded, kind: cfg.Loaded / 2,
+		far: max(cfg.Loaded/len(t.lanes), page)}
 	return t, nil
 }
 
@@ -106,24 +110,46 @@ func (t *Trigger) Run(ctx context.Context) error {
 			all = false
 		}
 		if !all {
-			t.attempt(ctx, t.hintCursors)
+			t.attempt(ctx, t.hintCursors, &round{})
 			clock.Sleep(ctx, hintPause)
 			continue
 		}
-		for t.attempt(ctx, t.cursors) {
-		}
+		t.catchUp(ctx)
 		tick.Reset(t.cfg.Poll)
 	}
 }
 
-// attempt is runOnce with its error told.
-func (t *Trigger) attempt(ctx context.Context,
-	what func() ([]reading, []store.Cursor)) (more bool) {
-	more, err := t.runOnce(ctx, what)
-	if err != nil {
-		t.cfg.Failed(err)
+// maxBarren is how many pages in a row may bring nothing new before the next poll: so many rows of
+// kinds without a handler or a slot are walked over at once, and they are walked over again and
+// again while their kind drains.
+const maxBarren = 20
+
+// catchUp reads until nothing more is to be had now.
+func (t *Trigger) catchUp(ctx context.Context) {
+	for barren := 0; barren < maxBarren; {
+		var r round
+		t.attempt(ctx, t.cursors, &r)
+		if !r.more {
+			return
+		}
+		if barren++; r.taken > 0 {
+			barren = 0
+		}
 	}
-	return more
+}
+
+// round is what one round of reading has brought.
+type round struct {
+	taken int  // new far rows
+	more  bool // the far scan has not reached the end of the window
+}
+
+// attempt is runOnce with its error told.
+func (t *Trigger) attempt(ctx context.Context, what func() ([]reading, []store.Cursor), r *round) {
+	if err := t.runOnce(ctx, what, r); err != nil {
+		t.cfg.Failed(err)
+		r.more = false
+	}
 }
 
 // Hint says that some process has made tasks, the first of them due at this time. A lost hint
@@ -207,21 +233,23 @@ const (
 	walk               // overdue rows, step by step
 )
 
-// runOnce reads one page of each cursor and reports whether more should be read at once.
-func (t *Trigger) runOnce(ctx context.Context,
-	what func() ([]reading, []store.Cursor)) (more bool, err error) {
+// runOnce reads one page of each cursor.
+func (t *Trigger) runOnce(ctx context.Context, what func() ([]reading, []store.Cursor),
+	r *round) error {
+	ctx, cancel := clock.Limit(ctx)
+	defer cancel()
 	rs, cs := what()
 	for len(cs) > 0 {
 		sent := t.cfg.Since()
 		pages, at, err := t.cfg.Store.Due(ctx, cs)
 		if err != nil {
-			return false, err
+			return err
 		}
 		t.cfg.Sampled(sent, at)
 		var hotter []store.Cursor
 		var again []reading
 		for i, rows := range pages {
-			taken := t.win.offer(rs[i].lane, rows)
+			taken, stopped := t.win.offer(rs[i].lane, rows)
 			full := len(rows) == cs[i].Limit
 			switch rs[i].why {
 			case hot:
@@ -231,13 +259,18 @@ func (t *Trigger) runOnce(ctx context.Context,
 					hotter, again = append(hotter, c), append(again, rs[i])
 				}
 			default:
-				t.advance(rs[i], cs[i], rows, full)
-				more = more || rs[i].why == far && full && taken > 0
+				if !stopped {
+					t.advance(rs[i], cs[i], rows, full)
+				}
+				if rs[i].why == far {
+					r.taken += taken
+					r.more = r.more || full && !stopped
+				}
 			}
 		}
 		cs, rs = hotter, again
 	}
-	return more, nil
+	return nil
 }
 
 // advance moves the mark of a cursor past the page that was read.
@@ -290,9 +323,9 @@ func (t *Trigger) cursors() ([]reading, []store.Cursor) {
 	defer t.win.mu.Unlock()
 	now := t.cfg.Now()
 	near := task.Time(2 * t.cfg.Poll.Microseconds())
-	slow := now >= t.slow
+	slow := t.cfg.Since() >= t.slow
 	if slow {
-		t.slow = now.Add(slowWalk)
+		t.slow = t.cfg.Since() + slowWalk
 	}
 	var rs []reading
 	var cs []store.Cursor
@@ -303,7 +336,8 @@ func (t *Trigger) cursors() ([]reading, []store.Cursor) {
 	}
 	for _, l := range t.lanes {
 		until := now.Add(t.cfg.Window)
-		if l.loaded+page <= t.win.share && l.mark.RunAt < until {
+		room := l.far < t.win.limit.far || l.mark.RunAt < now+near
+		if room && l.mark.RunAt < until {
 			add(l, far, l.mark, until)
 		}
 		if lo, hi := now-near, min(now+near, l.mark.RunAt); lo < hi {

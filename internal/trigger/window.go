@@ -2,8 +2,10 @@ package trigger
 
 import (
 	"sync"
+	"time"
 
 	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/internal/timer"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -16,12 +18,21 @@ type window struct {
 	push  func([]admit.Item)
 	has   func(kind string) bool
 	now   func() task.Time
-	share int // most tasks held for one cursor
+	ahead time.Duration // what is due within it is near
+	limit limits
 
 	mu    sync.Mutex
 	known map[task.ID]entry
 	lanes map[laneKey]*lane
 	names map[string]string // kinds, so that a hundred thousand entries share their strings
+}
+
+// limits bound what is held for one lane. Tasks that are due soon are counted apart from those
+// that are due in minutes: these must never keep those out.
+type limits struct {
+	far  int // entries that are not due soon
+	near int // entries that are due soon or wait for a slot
+	kind int // the part of near that one kind may fill: one without free slots hides no other
 }
 
 // entry is one task in the wheel or in the queue for a slot.
@@ -31,6 +42,7 @@ type entry struct {
 	lane   *lane
 	handle timer.Handle
 	queued bool // it is due: no timer any more
+	far    bool // counted as far
 }
 
 type laneKey struct {
@@ -43,26 +55,24 @@ type lane struct {
 	laneKey
 	mark   store.Mark            // everything up to here was read, apart from parked kinds
 	old    store.Mark            // position of the slow walk over overdue rows
-	loaded int                   // entries held
-	kinds  map[string]int        // entries held by kind
+	far    int                   // far entries held
+	near   int                   // near entries held
+	kinds  map[string]int        // near entries held by kind
 	parked map[string]store.Mark // kinds passed over: the least row that was not taken
+	full   bool                  // some kind was passed over because near is full
 }
-
-// kindShare is the part of a lane's share that one kind may fill: a kind without free slots must
-// not hide the others.
-const kindShare = 2
 
 func newLane(k laneKey) *lane {
 	return &lane{laneKey: k, kinds: map[string]int{}, parked: map[string]store.Mark{}}
 }
 
 // offer takes rows that were read or that this process has just written. It returns how many were
-// new.
-func (w *window) offer(l *lane, rows []store.Due) int {
+// new. When there is no room for a far row it takes no more of them, and moves the mark before it:
+// then stopped is true, and the far scan goes on from there later.
+func (w *window) offer(l *lane, rows []store.Due) (taken int, stopped bool) {
 	var due []admit.Item
 	w.mu.Lock()
 	now := w.now()
-	taken := 0
 	for _, r := range rows {
 		e, known := w.known[r.ID]
 		if known && e.runAt == r.RunAt {
@@ -71,12 +81,24 @@ func (w *window) offer(l *lane, rows []store.Due) int {
 		if known {
 			w.drop(r.ID, e)
 		}
-		if !w.has(r.Kind) || l.kinds[r.Kind] >= w.share/kindShare || l.loaded >= w.share {
+		far := r.RunAt > now.Add(w.ahead)
+		switch {
+		case !w.has(r.Kind):
+			l.park(r)
+			continue
+		case far && l.far >= w.limit.far:
+			stopped = true
+			l.back(r)
+		case !far && (l.near >= w.limit.near || l.kinds[r.Kind] >= w.limit.kind):
+			l.full = l.full || l.near >= w.limit.near
 			l.park(r)
 			continue
 		}
+		if stopped {
+			break
+		}
 		taken++
-		if it, ok := w.add(l, r, now); ok {
+		if it, ok := w.add(l, r, now, far); ok {
 			due = append(due, it)
 		}
 	}
@@ -84,24 +106,45 @@ func (w *window) offer(l *lane, rows []store.Due) int {
 	if len(due) > 0 {
 		w.push(due)
 	}
-	return taken
+	return taken, stopped
 }
 
 // add puts a row into the wheel, or returns it if it is due. The caller holds the lock.
-func (w *window) add(l *lane, r store.Due, now task.Time) (admit.Item, bool) {
+func (w *window) add(l *lane, r store.Due, now task.Time, far bool) (admit.Item, bool) {
 	kind, ok := w.names[r.Kind]
 	if !ok {
 		kind = r.Kind
 		w.names[kind] = kind
 	}
-	e := entry{runAt: r.RunAt, kind: kind, lane: l, queued: r.RunAt <= now}
+	e := entry{runAt: r.RunAt, kind: kind, lane: l, queued: r.RunAt <= now, far: far}
 	if !e.queued {
 		e.handle = w.timer.Add(int64(r.RunAt), timer.Value{ID: r.ID, Version: int64(r.RunAt)})
 	}
 	w.known[r.ID] = e
-	l.loaded++
-	l.kinds[kind]++
+	e.count(1)
 	return admit.Item{ID: r.ID, RunAt: r.RunAt, Kind: kind, Bucket: l.bucket}, e.queued
+}
+
+// count adds n to what the entry is counted as.
+func (e *entry) count(n int) {
+	if e.far {
+		e.lane.far += n
+		return
+	}
+	e.lane.near += n
+	if e.lane.kinds[e.kind] += n; e.lane.kinds[e.kind] == 0 {
+		delete(e.lane.kinds, e.kind)
+	}
+}
+
+// before is the position just before a row.
+func before(r store.Mark) store.Mark { return store.Mark{RunAt: r.RunAt - 1, ID: lastID} }
+
+// back moves the mark before a row that was not taken.
+func (l *lane) back(r store.Due) {
+	if b := before(r.Mark); b.Less(l.mark) {
+		l.mark = b
+	}
 }
 
 // park remembers that a row of the kind was passed over.
@@ -117,10 +160,7 @@ func (w *window) drop(id task.ID, e entry) {
 		w.timer.Cancel(e.handle)
 	}
 	delete(w.known, id)
-	e.lane.loaded--
-	if e.lane.kinds[e.kind]--; e.lane.kinds[e.kind] == 0 {
-		delete(e.lane.kinds, e.kind)
-	}
+	e.count(-1)
 }
 
 // expired moves what is due from the wheel to the queue for slots.
@@ -133,7 +173,9 @@ func (w *window) expired(vs []timer.Expired) {
 		if !ok || e.queued || int64(e.runAt) != v.Value.Version {
 			continue
 		}
-		e.queued = true
+		e.count(-1)
+		e.queued, e.far = true, false
+		e.count(1)
 		w.known[id] = e
 		due = append(due, admit.Item{ID: id, RunAt: e.runAt, Kind: e.kind, Bucket: e.lane.bucket})
 	}
@@ -154,11 +196,19 @@ func (w *window) settle(it admit.Item) (room bool) {
 	}
 	w.drop(it.ID, e)
 	l := e.lane
-	if _, parked := l.parked[e.kind]; parked && l.kinds[e.kind] == w.share/kindShare/4 {
-		l.unpark(e.kind)
-		return true
+	if len(l.parked) == 0 {
+		return false
 	}
-	return l.loaded == w.share/4
+	if l.kinds[e.kind] <= w.limit.kind/4 && l.unpark(e.kind) {
+		room = true
+	}
+	if l.full && l.near <= w.limit.near/4 {
+		l.full = false
+		for kind := range l.parked {
+			room = w.has(kind) && l.unpark(kind) || room
+		}
+	}
+	return room
 }
 
 // later puts a task that met a closed door back into the wheel.
@@ -169,21 +219,22 @@ func (w *window) later(it admit.Item, at task.Time) {
 	if !ok || e.runAt != it.RunAt || !e.queued {
 		return
 	}
+	if plant.On(plant.NotDueDropped) {
+		return
+	}
 	e.queued = false
 	e.handle = w.timer.Add(int64(at), timer.Value{ID: it.ID, Version: int64(it.RunAt)})
 	w.known[it.ID] = e
 }
 
 // unpark makes the lane read again from the least row of the kind that was passed over.
-func (l *lane) unpark(kind string) {
+func (l *lane) unpark(kind string) bool {
 	m, ok := l.parked[kind]
-	if !ok {
-		return
+	if ok {
+		delete(l.parked, kind)
+		l.back(store.Due{Mark: m})
 	}
-	delete(l.parked, kind)
-	if before := (store.Mark{RunAt: m.RunAt - 1}); before.Less(l.mark) {
-		l.mark = before
-	}
+	return ok
 }
 
 // unpark is lane.unpark for all lanes: a handler for the kind was registered.

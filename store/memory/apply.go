@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -58,6 +59,9 @@ func applicable(trs []*task.Transition) ([]int, error) {
 // apply moves one row if every condition holds.
 func (s *Store) apply(now task.Time, tr *task.Transition) store.Result {
 	r := s.rows[tr.ID]
+	if plant.On(plant.KeyFreedEarly) {
+		delete(s.overlap, tr.FreeKey)
+	}
 	if refused := s.refuse(now, r, tr); refused != 0 {
 		return store.Result{Status: refused, At: now}
 	}
@@ -83,11 +87,12 @@ func (s *Store) refuse(now task.Time, r *row, tr *task.Transition) store.Status 
 	switch {
 	case r == nil:
 		return store.Gone
+	case plant.On(plant.StoreIgnoresVersion) && tr.Execution.IsZero():
 	case r.Version != tr.Version || r.State != tr.From:
 		return store.Conflict
 	case !tr.Execution.IsZero() && r.ExecutionID != tr.Execution:
 		return store.Conflict
-	case tr.WhenDue && r.RunAt > now:
+	case tr.WhenDue && r.RunAt > now && !plant.On(plant.StoreIgnoresDue):
 		return store.NotDue
 	}
 	if holder, busy := s.overlap[tr.TakeKey]; busy && holder != r.ID {

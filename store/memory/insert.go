@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -83,6 +84,9 @@ func inserted(now task.Time, r *row) store.Inserted {
 func (s *Store) record(now task.Time, r *row, m task.Move) {
 	r.Version++
 	r.UpdatedAt = now
+	if plant.On(plant.HistoryMissing) && m.Event == task.Retry {
+		return
+	}
 	r.log = append(r.log, task.Entry{
 		TaskID: r.ID, Version: r.Version, At: now, From: m.From, To: m.To, Event: m.Event,
 		Actor: m.Actor, Reason: m.Reason, ExecutionID: r.ExecutionID, Attempt: r.Attempt,
@@ -117,7 +121,7 @@ func (s *Store) unlink(r *row) {
 	case r.State.Live():
 		s.live.remove(store.Mark{ID: r.ID})
 	}
-	if r.Key != "" && !r.State.Final() {
+	if r.Key != "" && !r.State.Final() && !(plant.On(plant.KeyKept) && r.Failures > 0) {
 		delete(s.unique, unique{r.Kind, r.Key})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -154,6 +155,9 @@ func (s *Store) fire(now task.Time, f *store.Fire) store.FireResult {
 		s.apply(now, f.Replace)
 	}
 	in := s.insert(now, &f.Task, task.Fire)
-	j.LastFire, j.LastTask = f.Task.FireTime, in.ID
+	j.LastTask = in.ID
+	if !plant.On(plant.CursorKept) {
+		j.LastFire = f.Task.FireTime
+	}
 	return store.FireResult{Status: store.Fired, Row: in}
 }

@@ -1,0 +1,179 @@
+package ax_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/memory"
+	"github.com/ax-sched/ax/task"
+)
+
+// TestAtThatHasJustPassed: a job "at" an instant that has just passed is accepted, so it runs.
+func TestAtThatHasJustPassed(t *testing.T) {
+	calls := 0
+	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
+		a.Handle("k", func(context.Context, *ax.Task) error { calls++; return nil })
+	}, func(x *fixture) {
+		err := x.PutJob(t.Context(), ax.JobSpec{Name: "once", Kind: "k",
+			Schedule: ax.At(time.Now().Add(-time.Second))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		if calls != 1 {
+			t.Errorf("ran %d times, want once: PutJob accepted the schedule", calls)
+		}
+	})
+}
+
+// TestReplacedScheduleOwesNothing: a replaced schedule owes no fires of the past.
+func TestReplacedScheduleOwesNothing(t *testing.T) {
+	calls := 0
+	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
+		a.Handle("k", func(context.Context, *ax.Task) error { calls++; return nil })
+	}, func(x *fixture) {
+		put := func(s ax.Schedule) {
+			if err := x.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k", Schedule: s}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		put(ax.Cron("0 0 1 1 *"))
+		time.Sleep(30*time.Minute + 30*time.Second)
+		put(ax.Cron("0 * * * *"))
+		time.Sleep(time.Second)
+		put(ax.Cron("*/10 * * * *"))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if calls != 0 {
+			t.Errorf("the new schedule ran %d times for the past", calls)
+		}
+	})
+}
+
+// TestZoneLocalIsRefused: a schedule must not depend on the zone of the host (C31, R5).
+func TestZoneLocalIsRefused(t *testing.T) {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k",
+		Schedule: ax.CronIn("Local", "0 0 * * *")}); err == nil {
+		t.Error("zone Local was accepted")
+	}
+}
+
+// TestAfterClockWentBack: a step back of the store's clock by a second must not end an "after" job.
+func TestAfterClockWentBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shift atomic.Int64
+		var fires atomic.Int64
+		st := &countFires{Store: memory.New(memory.Options{Now: func() task.Time {
+			return task.FromGo(time.Now()) + task.Time(shift.Load())
+		}})}
+		a, err := ax.New(st, ax.Config{Logger: quiet, Clock: time.Now, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := 0
+		a.Handle("k", func(context.Context, *ax.Task) error {
+			if calls++; calls == 3 {
+				shift.Store(-1_000_000)
+			}
+			return nil
+		})
+		if err := a.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k",
+			Schedule: ax.After(500 * time.Millisecond)}); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		st.most, st.stop, st.n = 100_000, cancel, &fires
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		select {
+		case <-time.After(time.Minute):
+		case <-ctx.Done():
+		}
+		cancel()
+		<-done
+		if n := fires.Load(); n > 1000 || calls < 50 {
+			t.Errorf("%d runs in a minute, %d calls of Fire", calls, n)
+		}
+	})
+}
+
+// countFires ends the run when Fire is called in a hot loop: in a bubble that would never end.
+type countFires struct {
+	*memory.Store
+	most int64
+	n    *atomic.Int64
+	stop func()
+}
+
+func (s *countFires) Fire(ctx context.Context, f store.Fence, fs []store.Fire) ([]store.FireResult,
+	error) {
+	if s.n.Add(1) > s.most {
+		s.stop()
+		return nil, errors.New("too many")
+	}
+	return s.Store.Fire(ctx, f, fs)
+}
+
+// TestNotDueDoesNotSpin: while the store's clock is behind the estimate, a claim that came too
+// early is tried again when it can succeed, not in a hot loop.
+func TestNotDueDoesNotSpin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var shift, applies atomic.Int64
+		st := &countApplies{Store: memory.New(memory.Options{Now: func() task.Time {
+			return task.FromGo(time.Now()) + task.Time(shift.Load())
+		}}), n: &applies}
+		a, err := ax.New(st, ax.Config{Logger: quiet, Clock: time.Now, Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran := make(chan struct{})
+		a.Handle("k", func(context.Context, *ax.Task) error { close(ran); return nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		st.stop = cancel
+		done := make(chan error, 1)
+		go func() { done <- a.Run(ctx) }()
+		synctest.Wait()
+		if _, err := a.Delay(t.Context(), "k", "", 5*time.Second, nil); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(4900 * time.Millisecond)
+		shift.Store(-100_000) // a small step, within what is slewed
+		select {
+		case <-ran:
+		case <-ctx.Done():
+		case <-time.After(time.Minute):
+		}
+		cancel()
+		<-done
+		if n := applies.Load(); n > 100 {
+			t.Errorf("%d applies for one task: a hot loop until the clocks agree", n)
+		}
+	})
+}
+
+type countApplies struct {
+	*memory.Store
+	n    *atomic.Int64
+	stop func()
+}
+
+func (s *countApplies) Apply(ctx context.Context, f store.Fence, trs []*task.Transition) (
+	[]store.Result, error) {
+	if n := s.n.Add(1); n > 100_000 {
+		s.stop()
+		return nil, fmt.Errorf("apply %d", n)
+	}
+	return s.Store.Apply(ctx, f, trs)
+}

@@ -1,0 +1,45 @@
+package postgres
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/task"
+)
+
+// PutKinds implements store.KindStore. Of two with one name the last counts.
+func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
+	byName := make(map[string]int, len(ks))
+	var rows []task.Kind
+	for _, k := range ks {
+		if !plain(k.Name) || !plain(k.RetryPolicy) || k.Name == "" {
+			return &task.InputError{Field: "kind",
+				Reason: fmt.Sprintf("%q is empty, has a NUL or is not valid UTF-8", k.Name)}
+		}
+		if i, ok := byName[k.Name]; ok {
+			rows[i] = k
+			continue
+		}
+		byName[k.Name] = len(rows)
+		rows = append(rows, k)
+	}
+	n := len(rows)
+	a := &args{}
+	a.Places(n)
+	a.Texts(n, func(i int) string { return rows[i].Name })
+	a.Int8s(n, func(i int) int64 { return int64(rows[i].Timeout) })
+	a.Int4s(n, func(i int) int { return rows[i].MaxRetries })
+	a.Texts(n, func(i int) string { return rows[i].RetryPolicy })
+	return s.read(ctx, "put kinds", putKinds, a, nil)
+}
+
+// Kinds implements store.KindStore; they come in the order of their names.
+func (s *Store) Kinds(ctx context.Context) ([]task.Kind, error) {
+	out := []task.Kind{}
+	err := s.read(ctx, "read kinds", readKinds, &args{}, func(r *row) {
+		out = append(out, task.Kind{Name: r.Text(), Timeout: time.Duration(r.Int8()),
+			MaxRetries: r.Int4(), RetryPolicy: r.Text(), UpdatedAt: r.Time()})
+	})
+	return out, err
+}

@@ -1,0 +1,50 @@
+package postgres
+
+import "github.com/ax-sched/ax/task"
+
+// usual reports whether insertOne can store t: it sets nothing but what a submit sets.
+func usual(t *task.Task) bool {
+	return t.State == task.Scheduled && t.JobID.IsZero() && t.Job == "" && t.FireFrom == 0 &&
+		t.FireCount == 0 && onlyDue(&t.Mutable)
+}
+
+// onlyDue reports whether m is that of a task which has never been moved.
+func onlyDue(m *task.Mutable) bool {
+	return m.LastOutcome == 0 && m.Reason == 0 && m.Attempt == 0 && m.Failures == 0 &&
+		m.Dispatches == 0 && m.Recoveries == 0 && m.Executor == "" && m.Epoch == 0 &&
+		m.ExecutionID.IsZero() && m.Token == 0 && m.DispatchedAt == 0 && m.StartedAt == 0 &&
+		m.FinishedAt == 0 && m.LastRetryAt == 0 && m.TriggeredAt == 0 && m.CancelAsked == 0 &&
+		m.StopAsked == 0 && m.Error == "" && m.Result == nil
+}
+
+// oneArgs writes the 18 parameters of insertOne.
+func (b *inserter) oneArgs(t *task.Task) *args {
+	a := newArgs(18, 1)
+	a.ID(t.ID)
+	a.Text(t.Kind)
+	a.Text(t.Group)
+	a.TextOrNull(t.Key)
+	a.Bytes(t.Payload)
+	a.Int2(int16(t.Bucket))
+	a.Int8OrNull(int64(t.FireTime))
+	if t.RunAt == task.StoreNow {
+		a.Int8OrNull(0)
+	} else {
+		a.Int8(int64(t.RunAt))
+	}
+	a.Int8(t.RunIn.Microseconds())
+	a.Int2(int16(t.Overlap))
+	a.TextOrNull(t.OverlapKey)
+	a.Int4(t.MaxRetries)
+	a.Int8OrNull(int64(t.Timeout))
+	a.TextOrNull(t.RetryPolicy)
+	a.TextOrNull(t.OwnerService)
+	a.TextOrNull(labelText(t.Labels))
+	a.Int4(t.Run)
+	if b.s.hints {
+		a.Text(b.s.channel())
+	} else {
+		a.TextOrNull("")
+	}
+	return a
+}

@@ -1,0 +1,88 @@
+package sqlite
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/internal/sqlstore"
+	"github.com/ax-sched/ax/store/sqlite/internal/lite"
+	"github.com/ax-sched/ax/task"
+)
+
+// applicationID marks the file as one of ax: "ax1\x00" read as a number.
+const applicationID = 0x61783100
+
+// schemaVersion returns the version of the schema, 0 of an empty file, or store.ErrDamaged.
+func schemaVersion(c *lite.Conn) (int, error) {
+	app, err := number(c, "PRAGMA application_id")
+	if err != nil {
+		return 0, err
+	}
+	tables, err := number(c, "SELECT count(*) FROM sqlite_schema")
+	switch {
+	case err != nil:
+		return 0, err
+	case app == 0 && tables == 0:
+		return 0, nil
+	case app != applicationID:
+		return 0, fmt.Errorf("%w: application id %#x, %d schema entries", store.ErrDamaged, app,
+			tables)
+	}
+	var text string
+	found, err := one(c, "SELECT value FROM ax_meta WHERE name = 'schema'", nothing,
+		func(s *lite.Stmt) { text = s.ColText(0) })
+	if err != nil || !found {
+		return 0, fmt.Errorf("%w: no schema version: %w", store.ErrDamaged, err)
+	}
+	version, err := strconv.Atoi(text)
+	if err != nil || version < 1 {
+		return 0, fmt.Errorf("%w: schema version %q", store.ErrDamaged, text)
+	}
+	return version, nil
+}
+
+func number(c *lite.Conn, query string) (n int64, err error) {
+	_, err = one(c, query, nothing, func(s *lite.Stmt) { n = s.ColInt(0) })
+	return n, err
+}
+
+// migrate brings the schema from version to the latest, all steps in one transaction. A second
+// process that does the same waits for the lock and then finds nothing left to do.
+func migrate(c *lite.Conn, version int, now task.Time) error {
+	all, err := sqlstore.Load(migrationFiles, "migrations")
+	if err != nil {
+		return err
+	}
+	if todo, err := sqlstore.Plan(all, version); err != nil || len(todo) == 0 {
+		return err
+	}
+	if err := c.Exec(beginWrite); err != nil {
+		return err
+	}
+	if err := upgrade(c, all, now); err != nil {
+		_ = c.Exec(rollback) // the first error is the one that says what is wrong
+		return err
+	}
+	return c.Exec(commit)
+}
+
+func upgrade(c *lite.Conn, all []sqlstore.Migration, now task.Time) error {
+	version, err := schemaVersion(c) // again, now that nobody else can change it
+	if err != nil {
+		return err
+	}
+	todo, err := sqlstore.Plan(all, version)
+	if err != nil {
+		return err
+	}
+	for _, m := range todo {
+		if err := c.Exec(m.SQL); err != nil {
+			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
+		}
+	}
+	return c.Exec(fmt.Sprintf(`
+PRAGMA application_id = %d;
+INSERT OR REPLACE INTO ax_meta (name, value) VALUES ('schema', '%d'), ('changed_at', '%d')`,
+		applicationID, len(all), now))
+}

@@ -1,0 +1,50 @@
+package sqlite
+
+import (
+	"time"
+
+	"github.com/ax-sched/ax/task"
+)
+
+// Option changes what Open does.
+type Option func(*options)
+
+type options struct {
+	sync     Durability
+	clock    func() time.Time
+	busy     time.Duration
+	maxPages int64 // of the file; 0 is no limit
+}
+
+// Durability says what a commit survives.
+type Durability int
+
+const (
+	// Full is the default: a commit returns when it is on the disk, so an acknowledged write
+	// survives the loss of power.
+	Full Durability = 2
+	// Normal leaves the writing to the operating system: acknowledged writes survive the death of
+	// the process, but the latest ones may be lost with the power. The file stays consistent.
+	Normal Durability = 1
+)
+
+// Synchronous chooses the durability of commits.
+func Synchronous(d Durability) Option { return func(o *options) { o.sync = d } }
+
+// Clock replaces the host's wall clock as the store's clock. It may step, also backwards, and is
+// called once a transaction.
+func Clock(now func() time.Time) Option { return func(o *options) { o.clock = now } }
+
+// BusyTimeout is how long a write waits while another process writes, before it gives
+// store.ErrBusy. The default is 10 s.
+func BusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
+
+func newOptions(opts []Option) options {
+	o := options{sync: Full, clock: time.Now, busy: 10 * time.Second}
+	for _, set := range opts {
+		set(&o)
+	}
+	return o
+}
+
+func (o *options) now() task.Time { return task.FromGo(o.clock()) }

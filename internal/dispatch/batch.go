@@ -113,10 +113,11 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) error {
 	d := b.d
 	var busy []claimed
+	may := len(cs) > 0 && d.mayStart(cs[0].tr.Set.Epoch)
 	for i, c := range cs {
 		if res[i].Status == store.Applied {
 			d.cfg.Settled(c.it)
-			if b.start(c, res[i]) {
+			if b.start(c, res[i], may) {
 				continue
 			}
 			d.cfg.HandBack(c.row)
@@ -145,11 +146,11 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 }
 
 // start runs what was claimed, if this process still may.
-func (b *batch) start(c claimed, res store.Result) bool {
+func (b *batch) start(c claimed, res store.Result, may bool) bool {
 	c.row.Mutable = c.tr.Set
 	c.row.Resolve(res.At)
 	c.row.Version, c.row.UpdatedAt = res.Version, res.At
-	return b.d.mayStart(c.row.Epoch) && b.d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
+	return may && b.d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
 }
 
 // skip applies the overlap policy to tasks whose key is busy.

@@ -70,6 +70,7 @@ type rig struct {
 	ran     []task.ID // handlers that were called, in order
 	hold    time.Duration
 	settled map[task.ID]int
+	back    []task.ID // executions handed back
 	later   map[task.ID]task.Time
 	errors  int
 	backlog int
@@ -149,8 +150,11 @@ func (r *rig) config(ctx context.Context) Config {
 		Now:     func() task.Time { return task.FromGo(time.Now()) },
 		Backlog: func() (n int) { locked(func() { n = r.backlog }); return n },
 		Settled: func(it admit.Item) { locked(func() { r.settled[it.ID]++ }) },
-		Later:   func(it admit.Item, at task.Time) { locked(func() { r.later[it.ID] = at }) },
-		Failed:  func(error) { locked(func() { r.errors++ }) }}
+		HandBack: func(k *task.Task) {
+			locked(func() { r.back = append(r.back, k.ExecutionID) })
+		},
+		Later:  func(it admit.Item, at task.Time) { locked(func() { r.later[it.ID] = at }) },
+		Failed: func(error) { locked(func() { r.errors++ }) }}
 }
 
 // insert makes n scheduled tasks, changed by set, and returns them as the trigger hands them over.

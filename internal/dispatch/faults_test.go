@@ -257,6 +257,9 @@ func TestLeaseLostInBetween(t *testing.T) {
 		if r.runs() != 0 || r.local.Free() != 1 || r.local.Known(k.ExecutionID) {
 			t.Errorf("%d ran, %d slots free", r.runs(), r.local.Free())
 		}
+		if len(r.back) != 1 || r.back[0] != k.ExecutionID {
+			t.Errorf("handed back: %v, want the execution %s", r.back, k.ExecutionID)
+		}
 	})
 }
 

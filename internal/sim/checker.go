@@ -75,6 +75,7 @@ type shadow struct {
 	task.Task
 	log     []task.Entry
 	entered time.Duration // when it came into its state
+	early   int           // claims since then that came too early
 }
 
 type fireKey struct {

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"github.com/ax-sched/ax/store"
@@ -28,6 +29,14 @@ func (c *checker) applied(p *process, f store.Fence, trs []*task.Transition, res
 	}
 }
 
+// failed is told of the error of a write. A store refuses a batch with an illegal transition as a
+// whole, so nothing of it is done, and would be refused again for ever.
+func (c *checker) failed(what string, err error) {
+	if errors.Is(err, task.ErrIllegal) {
+		c.fail("I8", "%s: %v", what, err)
+	}
+}
+
 // refused checks that an answer other than applied has a reason.
 func (c *checker) refused(tr *task.Transition, res store.Result) {
 	r := c.rows[tr.ID]
@@ -40,6 +49,11 @@ func (c *checker) refused(tr *task.Transition, res store.Result) {
 		ok = r != nil && !c.matches(r, tr)
 	case store.NotDue:
 		ok = r != nil && tr.WhenDue && r.RunAt > res.At
+		if r != nil {
+			if r.early++; r.early == mostEarly {
+				c.fail("LOOP", "task %s was claimed %d times before its time", r.ID, r.early)
+			}
+		}
 	case store.KeyBusy:
 		h := c.holds[tr.TakeKey]
 		ok = r != nil && h != nil && h != r
@@ -52,6 +66,9 @@ func (c *checker) refused(tr *task.Transition, res store.Result) {
 			tr.ID, tr.Version, res.Status)
 	}
 }
+
+// mostEarly is how often a task may be claimed too early: each time the rest is waited for.
+const mostEarly = 10
 
 func (c *checker) matches(r *shadow, tr *task.Transition) bool {
 	return r.Version == tr.Version && r.State == tr.From &&
@@ -100,7 +117,7 @@ func (c *checker) move(p *process, f store.Fence, tr *task.Transition, res store
 		}
 	}
 	c.place(r, true)
-	r.entered = c.at
+	r.entered, r.early = c.at, 0
 	c.meaning(p, f, tr, &before, r, res.At)
 }
 

@@ -143,8 +143,9 @@ func (c *checker) begun(p *process, t *ax.Task, now task.Time) *run {
 	return x
 }
 
-// startSlack is how long a submit that was under way may still start its task after a stop.
-const startSlack = 3 * time.Second
+// startSlack is how long a submit that was under way may still start its task after a stop: as long
+// as its caller waits, and a little.
+const startSlack = 5 * time.Second
 
 // slotsHeld checks the limits of a process and notes when they are reached: then tasks may wait.
 func (c *checker) slotsHeld(p *process) {

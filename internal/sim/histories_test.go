@@ -45,6 +45,17 @@ func badWrites() []badHistory {
 			h.insert(t)
 			h.claim(h.rows[t.ID])
 		}},
+		{"LOOP", "claimed again and again before its time", func(h *history) {
+			t := task.Task{ID: h.id(), Kind: "quick", MaxRetries: -1}
+			t.State, t.Run, t.RunAt = task.Scheduled, 1, h.now().Add(time.Second)
+			h.insert(t)
+			for range mostEarly {
+				tr := complete.Claim(&h.rows[t.ID].Task, h.id(), "n0", epochOne, h.token)
+				h.applied(h.p, h.fence(), []*task.Transition{tr},
+					[]store.Result{{Status: store.NotDue, At: h.now()}})
+			}
+		}},
+		{"I8", "batch refused as illegal", func(h *history) { h.failed("apply", task.ErrIllegal) }},
 		{"I8", "old version", func(h *history) {
 			r, _ := h.start("quick", "")
 			tr := complete.Cancel(&r.Task, "me", "")

@@ -76,7 +76,11 @@ func (l *link) draw(op string) (fate, error) {
 		return f, nil
 	}
 	f.before, f.after, f.sent = d.chance(w.weather.before), d.chance(w.weather.after), d.chance(0.5)
-	if d.chance(w.weather.slow) {
+	slow := w.weather.slow
+	if op == "due" {
+		slow *= 8 // an old page that arrives late is what a cache of the table has to fear
+	}
+	if d.chance(slow) {
 		w.c.count(slowCall)
 		w.hit(p, op)
 		slow := d.between(10*time.Millisecond, 3*time.Second)

@@ -58,6 +58,7 @@ func (l *link) Insert(ctx context.Context, f store.Fence, ts []task.Task) ([]sto
 	return reach(ctx, l, "insert", func(ctx context.Context) ([]store.Inserted, error) {
 		res, err := l.st().Insert(ctx, f, ts)
 		l.w.log(l.p, "insert%v: %v %v", append([]task.Task(nil), ts...), len(res), err)
+		l.w.c.failed("insert", err)
 		if err == nil {
 			l.w.c.inserted(l.p, f, ts, res)
 		}
@@ -80,6 +81,7 @@ func (l *link) Apply(ctx context.Context, f store.Fence, trs []*task.Transition)
 		got, err := l.st().Apply(ctx, f, pass)
 		if err != nil {
 			l.w.log(l.p, "apply%v: %v", trs, err)
+			l.w.c.failed("apply", err)
 			return nil, err
 		}
 		res := make([]store.Result, len(trs))
@@ -191,6 +193,7 @@ func (l *link) Fire(ctx context.Context, f store.Fence, fs []store.Fire) (
 		res, err := l.st().Fire(ctx, f, fs)
 		if err != nil {
 			l.w.log(l.p, "fire: %v", err)
+			l.w.c.failed("fire", err)
 			return nil, err
 		}
 		for i := range fs {

@@ -79,7 +79,8 @@ func (w *world) submits() {
 	d := roll(w.seed, "submits")
 	every := d.between(300*time.Millisecond, 2*time.Second)
 	if w.weather.poison {
-		w.spawn(func() { w.submit(d.Uint64(), ax.NewTask{Kind: "quick", Payload: []byte(poison)}) })
+		seed := d.Uint64()
+		w.spawn(func() { w.submit(seed, ax.NewTask{Kind: "quick", Payload: []byte(poison)}) })
 	}
 	for n := 0; w.sleep(d.about(every)); n++ {
 		seed := d.Uint64()
@@ -138,7 +139,7 @@ func (w *world) newTask(d dice, label string) ax.NewTask {
 	if d.chance(0.1) && t.Kind != "long" {
 		t.Timeout = d.between(500*time.Millisecond, 3*time.Second).Truncate(time.Millisecond)
 	}
-	if d.chance(0.1) {
+	if d.chance(0.2) {
 		t.Retry = &retry.Policy{Kind: retry.List, DelaysMS: []int64{0, 100, 2000}}
 	}
 	return t

@@ -100,22 +100,21 @@ func (t *Trigger) Run(ctx context.Context) error {
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for {
-		all := true
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-t.wake:
-		case <-tick.C:
 		case <-t.hints:
-			all = false
-		}
-		if !all {
 			t.attempt(ctx, t.hintCursors, &round{})
 			clock.Sleep(ctx, hintPause)
-			continue
+		case <-t.wake:
+			t.catchUp(ctx)
+		case <-tick.C:
+			var r round
+			if t.attempt(ctx, t.pollCursors, &r); r.more {
+				t.catchUp(ctx)
+			}
+			tick.Reset(t.cfg.Poll)
 		}
-		t.catchUp(ctx)
-		tick.Reset(t.cfg.Poll)
 	}
 }
 
@@ -128,7 +127,7 @@ const maxBarren = 20
 func (t *Trigger) catchUp(ctx context.Context) {
 	for barren := 0; barren < maxBarren; {
 		var r round
-		t.attempt(ctx, t.cursors, &r)
+		t.attempt(ctx, t.farCursors, &r)
 		if !r.more {
 			return
 		}
@@ -239,7 +238,7 @@ func (t *Trigger) runOnce(ctx context.Context, what func() ([]reading, []store.C
 	ctx, cancel := clock.Limit(ctx)
 	defer cancel()
 	rs, cs := what()
-	for len(cs) > 0 {
+	for pages := 0; len(cs) > 0 && pages < maxHot; pages++ {
 		sent := t.cfg.Since()
 		pages, at, err := t.cfg.Store.Due(ctx, cs)
 		if err != nil {
@@ -253,7 +252,7 @@ func (t *Trigger) runOnce(ctx context.Context, what func() ([]reading, []store.C
 			full := len(rows) == cs[i].Limit
 			switch rs[i].why {
 			case hot:
-				if full { // follow it to its end: it is short
+				if full { // follow it to its end: it is short, unless there is a backlog
 					c := cs[i]
 					c.After = rows[len(rows)-1].Mark
 					hotter, again = append(hotter, c), append(again, rs[i])
@@ -301,51 +300,63 @@ func (t *Trigger) hintCursors() ([]reading, []store.Cursor) {
 	if from == maxHint {
 		return nil, nil
 	}
-	t.win.mu.Lock()
-	defer t.win.mu.Unlock()
-	until := t.cfg.Now().Add(t.cfg.Poll + t.cfg.Poll/4)
-	var rs []reading
-	var cs []store.Cursor
-	for _, l := range t.lanes {
-		hi := min(until, l.mark.RunAt)
+	return t.choose(func(l *lane, now task.Time, add adder) {
+		hi := min(now.Add(t.cfg.Poll+t.cfg.Poll/4), l.mark.RunAt)
 		if lo := task.Time(from) - 1; lo < hi {
-			rs = append(rs, reading{l, hot})
-			cs = append(cs, store.Cursor{Group: l.group, Bucket: l.bucket,
-				After: store.Mark{RunAt: lo, ID: lastID}, Until: hi, Limit: page})
+			add(l, hot, store.Mark{RunAt: lo, ID: lastID}, hi)
 		}
-	}
-	return rs, cs
+	})
 }
 
-// cursors decides what to read.
-func (t *Trigger) cursors() ([]reading, []store.Cursor) {
-	t.win.mu.Lock()
-	defer t.win.mu.Unlock()
-	now := t.cfg.Now()
-	near := task.Time(2 * t.cfg.Poll.Microseconds())
+// maxHot is how many pages of the hot scan are read at a time. More lie there only in a backlog;
+// what is not reached then is found when it drains, or by the slow walk.
+const maxHot = 30
+
+// farCursors reads on from the marks to the end of the window.
+func (t *Trigger) farCursors() ([]reading, []store.Cursor) { return t.choose(t.far) }
+
+func (t *Trigger) far(l *lane, now task.Time, add adder) {
+	until := now.Add(t.cfg.Window)
+	room := l.far < t.win.limit.far || l.mark.RunAt < now.Add(t.win.ahead)
+	if room && l.mark.RunAt < until {
+		add(l, far, l.mark, until)
+	}
+}
+
+// pollCursors reads on, and again what may have changed behind the marks: around now, and from
+// time to time a piece of what is overdue.
+func (t *Trigger) pollCursors() ([]reading, []store.Cursor) {
 	slow := t.cfg.Since() >= t.slow
 	if slow {
 		t.slow = t.cfg.Since() + slowWalk
 	}
-	var rs []reading
-	var cs []store.Cursor
-	add := func(l *lane, why reason, after store.Mark, until task.Time) {
-		rs = append(rs, reading{l, why})
-		cs = append(cs, store.Cursor{Group: l.group, Bucket: l.bucket, After: after,
-			Until: until, Limit: page})
-	}
-	for _, l := range t.lanes {
-		until := now.Add(t.cfg.Window)
-		room := l.far < t.win.limit.far || l.mark.RunAt < now+near
-		if room && l.mark.RunAt < until {
-			add(l, far, l.mark, until)
-		}
+	near := task.Time(t.win.ahead.Microseconds())
+	return t.choose(func(l *lane, now task.Time, add adder) {
+		t.far(l, now, add)
 		if lo, hi := now-near, min(now+near, l.mark.RunAt); lo < hi {
 			add(l, hot, store.Mark{RunAt: lo}, hi)
 		}
 		if hi := min(now-near, l.mark.RunAt); slow && hi > 0 {
 			add(l, walk, l.old, hi)
 		}
+	})
+}
+
+// adder adds a cursor to what is read.
+type adder func(l *lane, why reason, after store.Mark, until task.Time)
+
+// choose asks for the cursors of each lane.
+func (t *Trigger) choose(
+	what func(l *lane, now task.Time, add adder)) (rs []reading, cs []store.Cursor) {
+	t.win.mu.Lock()
+	defer t.win.mu.Unlock()
+	now := t.cfg.Now()
+	for _, l := range t.lanes {
+		what(l, now, func(l *lane, why reason, after store.Mark, until task.Time) {
+			rs = append(rs, reading{l, why})
+			cs = append(cs, store.Cursor{Group: l.group, Bucket: l.bucket, After: after,
+				Until: until, Limit: page})
+		})
 	}
 	return rs, cs
 }

@@ -2,6 +2,7 @@ package ax
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
@@ -42,7 +43,9 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 	g := group.New(ctx, "term")
 	e.term.Store(t)
 	g.Go("wheel", t.trigger.Drive)
-	g.Go("dispatch", t.dispatch.Run)
+	for i := range dispatch.Workers {
+		g.Go(fmt.Sprintf("dispatch %d", i+1), t.dispatch.Run)
+	}
 	g.Go("trigger", t.trigger.Run)
 	g.Go("jobs", t.jobs.Run)
 	g.Go("sweep", t.sweeper.Run)

@@ -54,9 +54,9 @@ type Completer struct {
 
 // item is one thing to record of an execution.
 type item struct {
-	t    *task.Task // as far as this process knows
-	r    task.Report
-	stop bool // only that it was told to stop
+	t    *task.Task  // as far as this process knows
+	r    task.Report // of a stop only the execution
+	stop bool        // only that it was told to stop
 	// stale: t is not what the table holds, read it first.
 	stale bool
 }
@@ -71,7 +71,7 @@ func (c *Completer) Put(t *task.Task, r task.Report) { c.put(item{t: t, r: r}) }
 // runs and will be reported with t.
 func (c *Completer) Stop(t *task.Task) {
 	row := *t
-	c.put(item{t: &row, stop: true})
+	c.put(item{t: &row, r: task.Report{Execution: t.ExecutionID}, stop: true})
 }
 
 func (c *Completer) put(it item) {
@@ -236,6 +236,9 @@ func (c *Completer) single(ctx context.Context, its []item, illegal error) ([]it
 }
 
 func (c *Completer) decide(it item) *task.Transition {
+	if it.stop && it.t.ExecutionID != it.r.Execution {
+		return nil // its report overtook it, and the row that was read again is of the next one
+	}
 	if it.stop {
 		return Stop(it.t)
 	}

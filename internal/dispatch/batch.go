@@ -52,7 +52,7 @@ func (b *batch) claim(ctx context.Context) error {
 	taken := make(map[task.ID]bool, len(b.its))
 	for _, it := range b.its {
 		row := byID[it.ID]
-		if taken[it.ID] && row.RunAt == it.RunAt && !plant.On(plant.DoubledClaim) {
+		if taken[it.ID] && row.RunAt == it.RunAt {
 			// It was queued twice: a page read before it moved has hidden the first time. A store
 			// refuses two transitions of one row, and with them the whole batch.
 			b.d.cfg.Local.Give(it.Kind)

@@ -141,6 +141,10 @@ func (d *Dispatcher) mayStart(epoch int64) bool {
 // Fence returns the fence of the dispatcher's term.
 func (d *Dispatcher) Fence() store.Fence { return d.fence }
 
+// Workers is how many goroutines should call Run at the same time: while the claim of one is
+// being committed, the other reads the rows of the next. Measured on SQLite: a third more.
+const Workers = 2
+
 // Run claims and starts until ctx ends or the store says that a newer leader exists.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	pause := 50 * time.Millisecond

@@ -41,8 +41,6 @@ const (
 	NotDueSpins = "not-due-spins"
 	// SuspectsSpin: tasks that wait for a suspect are looked at without end.
 	SuspectsSpin = "suspects-spin"
-	// DoubledClaim: a task that is queued twice spoils every batch it is in.
-	DoubledClaim = "doubled-claim"
 	// StartLate: an execution starts although the executor lease ended during its claim.
 	StartLate = "start-late"
 	// StartDuplicate: a submit that made no row starts its execution.
@@ -66,6 +64,6 @@ func All() []string {
 	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
 		HistoryMissing, CursorKept, FireFromNow, FireTwice, OutcomeUnchecked, FailureUncounted,
 		OverlapIgnored, OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
-		DoubledClaim, StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
+		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
 		HeartbeatFirst, SlotLeak, CallsHang}
 }

@@ -10,6 +10,7 @@ const (
 	errBefore    = "fault: error before the write"
 	errAfter     = "fault: answer of a write lost"
 	slowCall     = "fault: slow call"
+	oldPage      = "fault: page of due tasks arrives late"
 	stuckCall    = "fault: a call hangs although the store works"
 	sentOnly     = "fault: context ended after the call was sent"
 	lockedRow    = "fault: row locked by somebody else"
@@ -32,7 +33,7 @@ const (
 
 // faultKinds lists all of them.
 func faultKinds() []string {
-	return []string{errBefore, errAfter, slowCall, stuckCall, sentOnly, lockedRow,
+	return []string{errBefore, errAfter, slowCall, oldPage, stuckCall, sentOnly, lockedRow,
 		outageRefuse, outageHang, outageOne, crashTimed, crashBefore, crashAfter, crashHandler,
 		stopped, paused, pausedLong,
 		stepAhead, stepBack, wallJump, sameName, otherName}
@@ -51,6 +52,7 @@ type weather struct {
 	stuck                       float64
 	every                       time.Duration
 	events                      []string // of which one happens every so often
+	stale                       bool     // pages of due tasks are old when they arrive
 	poison                      bool     // some handlers take their process down
 }
 
@@ -73,7 +75,7 @@ func forecast(d dice) weather {
 			w.events = append(w.events, e)
 		}
 	}
-	w.poison = d.chance(0.15)
+	w.poison, w.stale = d.chance(0.15), d.chance(0.25)
 	return w
 }
 

@@ -76,11 +76,11 @@ func (l *link) draw(op string) (fate, error) {
 		return f, nil
 	}
 	f.before, f.after, f.sent = d.chance(w.weather.before), d.chance(w.weather.after), d.chance(0.5)
-	slow := w.weather.slow
-	if op == "due" {
-		slow *= 8 // an old page that arrives late is what a cache of the table has to fear
+	if op == "due" && w.weather.stale && d.chance(0.6) {
+		w.c.count(oldPage)
+		f.back += d.between(100*time.Millisecond, 3*time.Second)
 	}
-	if d.chance(slow) {
+	if d.chance(w.weather.slow) {
 		w.c.count(slowCall)
 		w.hit(p, op)
 		slow := d.between(10*time.Millisecond, 3*time.Second)

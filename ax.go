@@ -19,6 +19,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/group"
 	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/internal/random"
 	"github.com/ax-sched/ax/lease"
@@ -70,6 +71,7 @@ type Scheduler struct {
 	kinds  *kinds.Set[Handler]
 
 	running atomic.Bool
+	left    *group.Group           // handlers that outlived the last Run; guarded by running
 	engine  atomic.Pointer[engine] // while Run runs
 }
 

@@ -15,7 +15,9 @@ type Config struct {
 	// processes that run at the same time must not share it: the younger one retires the older.
 	NodeID string
 	// Group is the group of executors this process belongs to and the one its tasks and jobs go
-	// to. Default: "default".
+	// to. Default: "default". Only the leader runs handlers, and only those of its own group: all
+	// processes of one database that may lead need the same Group and the same kinds. Services
+	// that differ in them need databases (or schemas) of their own.
 	Group string
 	// Slots is how many handlers may run at the same time in this process. Default: 256.
 	Slots int
@@ -30,7 +32,7 @@ type Config struct {
 	// Tick is the resolution of due times, 1 ms (default) to 1 s.
 	Tick time.Duration
 	// Window is how far ahead scheduled tasks are held in memory. Default: 5 min; shortened by
-	// itself when more than 100,000 tasks lie in it.
+	// itself when more than 25,000 tasks of one priority lie in it.
 	Window time.Duration
 	// Poll is how often the table is read for what nobody announced. Default: 2 s.
 	Poll time.Duration
@@ -56,7 +58,8 @@ type Config struct {
 	Seed uint64
 }
 
-// loadedTasks is how many tasks the wheel and the queue for slots hold together.
+// loadedTasks is how many tasks that are due or almost due are held in memory for each priority; as
+// many that are due later are held for all priorities together.
 const loadedTasks = 100_000
 
 func (c Config) withDefaults() (Config, error) {

@@ -54,6 +54,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return ErrRunning
 	}
 	defer s.running.Store(false)
+	if s.left != nil && s.left.Stop(time.Millisecond) != nil {
+		return fmt.Errorf("%w: handlers of the last Run have not ended", ErrRunning)
+	}
+	s.left = nil
 	e, err := s.newEngine(ctx)
 	if err != nil {
 		return err
@@ -87,16 +91,16 @@ func (s *Scheduler) newEngine(ctx context.Context) (*engine, error) {
 func (e *engine) run(ctx context.Context) error {
 	// The parts outlive ctx: they are told to stop one after the other.
 	parts := group.New(ctx, "engine")
-	own := sweep.NewOwn(sweep.OwnConfig{Store: e.s.store, Epoch: e.epoch, Known: e.local.Known,
+	own := sweep.NewOwn(sweep.OwnConfig{Store: e.s.store, Epoch: e.epoch, Known: e.known,
 		Cancel: func(x task.ID) { e.local.Cancel(x, ErrCanceled) }, HandBack: e.handBack,
 		Failed: e.failed("executor"), Every: e.s.cfg.Poll})
 	parts.Go("time-outs", e.local.Run)
 	parts.Go("completer", e.completer.Run)
 	parts.Go("executor lease", e.member.Run)
 	parts.Go("own executions", own.Run)
+	e.s.engine.Store(e)
 	leading := group.New(ctx, "leadership")
 	leading.Go("leader", e.leader.Run)
-	e.s.engine.Store(e)
 	var err error
 	select {
 	case <-ctx.Done():
@@ -112,7 +116,9 @@ func (e *engine) run(ctx context.Context) error {
 	}
 	e.drain()
 	parts.Stop(0)
-	e.handlers.Stop(time.Millisecond) // those that ignore the end of their context go on alone
+	if e.handlers.Stop(time.Millisecond) != nil {
+		e.s.left = e.handlers // these ignore the end of their context and go on alone
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -165,7 +171,7 @@ func (e *engine) failed(part string) func(error) {
 		if errors.Is(err, context.Canceled) {
 			return // it was told to stop
 		}
-		e.s.cfg.Logger.Warn(part+": store does not answer as it should; trying again",
+		e.s.cfg.Logger.Warn("a part of the scheduler met an error and goes on", "part", part,
 			"node", e.s.cfg.NodeID, "error", err)
 	}
 }
@@ -202,6 +208,11 @@ func (e *engine) recorded(t *task.Task, _ task.Report) {
 		term.jobs.Ended(t.JobID)
 	}
 	term.dispatch.Wake() // the backlog may have held claims back
+}
+
+// known reports whether an execution runs here, is being claimed, or waits to be recorded.
+func (e *engine) known(execution task.ID) bool {
+	return e.local.Known(execution) || e.completer.Holds(execution)
 }
 
 // handBack reports an execution that the table says runs here, but which was never started: the
@@ -269,10 +280,18 @@ func (t *term) submitClaimed(ctx context.Context, row task.Task) (Result, bool, 
 	return Result{ID: ins[0].ID, Duplicate: ins[0].Duplicate, State: ins[0].State}, true, nil
 }
 
+// skewLimit is how far the host's clock may be off the store's before an operator should know.
+const skewLimit = time.Second
+
 // sampled takes the store's time from an answer.
 func (e *engine) sampled(sent time.Duration, at task.Time) clock.Event {
 	ev := e.s.clock.Sample(sent, int64(at))
 	switch ev.Kind {
+	case clock.First:
+		if ev.Size.Abs() > skewLimit {
+			e.s.cfg.Logger.Warn("the clock of this machine differs from the store's; the store's "+
+				"decides what is due", "node", e.s.cfg.NodeID, "store_ahead_by", ev.Size)
+		}
 	case clock.Step:
 		e.s.cfg.Logger.Warn("the clock of the store has stepped", "by", ev.Size)
 	case clock.Resumed:

@@ -70,7 +70,7 @@ func Timeout(d time.Duration) HandleOption {
 // Default: 5.
 func MaxRetries(n int) HandleOption {
 	return func(r *registration) error {
-		if err := checkRetries("MaxRetries", n); err != nil {
+		if err := task.CheckRetries("MaxRetries", n); err != nil {
 			return err
 		}
 		r.Policy.MaxRetries = n
@@ -100,13 +100,6 @@ func Concurrency(n int) HandleOption {
 		r.Limit = n
 		return nil
 	}
-}
-
-func checkRetries(field string, n int) error {
-	if n < 0 || n > 10_000 {
-		return &InputError{Field: field, Reason: fmt.Sprintf("is %d; use 0 to 10,000", n)}
-	}
-	return nil
 }
 
 // Handle registers the handler of a kind, before or while Run runs. Registering a kind twice is an

@@ -201,8 +201,8 @@ func TestBadCancel(t *testing.T) {
 	if err := a.Cancel(t.Context(), r.ID, ax.By{Actor: "ana"}); err != nil {
 		t.Error(err)
 	}
-	if err := a.Cancel(t.Context(), r.ID, ax.By{Actor: "ana"}); !errors.Is(err, ax.ErrConflict) {
-		t.Errorf("cancel of what has ended: %v", err)
+	if err := a.Cancel(t.Context(), r.ID, ax.By{Actor: "ana"}); err != nil {
+		t.Errorf("cancel of what is canceled: %v", err)
 	}
 }
 

@@ -34,7 +34,8 @@ func Every(d time.Duration) Schedule { return Schedule{s: task.Schedule{Every: d
 // job was made.
 func After(d time.Duration) Schedule { return Schedule{s: task.Schedule{After: d}} }
 
-// At fires once. An instant that has passed when the job is made fires at once.
+// At fires once. An instant that has passed when the job is made fires at once; one that has passed
+// when it replaces another schedule never fires.
 func At(t time.Time) Schedule {
 	if !task.ValidTime(t) {
 		return Schedule{err: &InputError{Field: "schedule.at", Reason: fmt.Sprintf(
@@ -97,7 +98,7 @@ func (s *Scheduler) DeleteJob(ctx context.Context, name string) error {
 	return nil
 }
 
-// Jobs returns the definitions, by name of creation order (id).
+// Jobs returns the definitions in the order in which they were made.
 func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 	all, err := s.store.Jobs(ctx, 0)
 	if err != nil {
@@ -140,8 +141,8 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 		spec.Service); err != nil {
 		return task.Job{}, err
 	}
-	if j.Schedule.At != 0 && j.Schedule.At <= s.now() {
-		j.LastFire = j.Schedule.At - 1 // the cursor of a new job stands at now
+	if j.Schedule.At != 0 {
+		j.LastFire = j.Schedule.At - 1 // else the cursor of a new job stands at now, maybe past it
 	}
 	return j, trigger.Check(&j, s.now())
 }

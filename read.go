@@ -66,13 +66,16 @@ const cancelTries = 10
 // its report decides; success is still success, anything else is CANCELED and never retried.
 // A task that has ended already gives [ErrConflict]; canceling twice is harmless.
 func (s *Scheduler) Cancel(ctx context.Context, id ID, by By) error {
-	if err := checkBy(by); err != nil {
+	if err := task.CheckBy(by.Actor, by.Reason); err != nil {
 		return fmt.Errorf("cancel task %s: %w", id, err)
 	}
 	for range cancelTries {
 		t, err := s.Get(ctx, id)
 		if err != nil {
 			return fmt.Errorf("cancel: %w", err)
+		}
+		if t.State == task.Canceled {
+			return nil
 		}
 		if t.State.Final() {
 			return fmt.Errorf("cancel task %s: it is %s: %w", id, t.State, ErrConflict)
@@ -102,14 +105,4 @@ func (s *Scheduler) CancelKey(ctx context.Context, kind, key string, by By) erro
 		return fmt.Errorf("cancel %s %q: %w", kind, key, err)
 	}
 	return s.Cancel(ctx, t.ID, by)
-}
-
-func checkBy(by By) error {
-	if err := task.CheckName("actor", by.Actor, true); err != nil {
-		return err
-	}
-	if len(by.Reason) > task.MaxError {
-		return &InputError{Field: "reason", Reason: "is longer than 4 KiB"}
-	}
-	return task.CheckText("reason", by.Reason)
 }

@@ -1,10 +1,12 @@
 package ax
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ax-sched/ax/retry"
@@ -142,9 +144,11 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	if err := s.check(&n); err != nil {
 		return task.Task{}, err
 	}
-	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group, Payload: n.Payload,
-		Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
-		Timeout: n.Timeout, Labels: n.Labels}
+	// The caller keeps its slices and maps: the handler may run while it uses them again.
+	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group,
+		Payload: bytes.Clone(n.Payload),
+		Bucket:  n.Priority.OrNormal(), FireTime: task.StoreNow,
+		Timeout: n.Timeout, Labels: maps.Clone(n.Labels)}
 	if t.ID.IsZero() {
 		t.ID = s.newID()
 	}
@@ -175,6 +179,9 @@ func (s *Scheduler) own(retries *int, p *retry.Policy, service string) (int, str
 			return 0, "", "", &InputError{Field: "retry", Reason: err.Error(), Err: err}
 		}
 		policy = string(b)
+		if m, ok := p.Fits(max(n, 0)); !ok {
+			s.cfg.Logger.Warn("retry policy does not fit its budget", "detail", m.String())
+		}
 	}
 	if service == "" {
 		service = s.cfg.Service
@@ -187,15 +194,18 @@ func (s *Scheduler) check(n *NewTask) error {
 		task.CheckName("kind", n.Kind, false),
 		task.CheckName("key", n.Key, true),
 		task.CheckName("service", n.Service, true),
-		task.CheckPayload(n.Payload), checkDelay(n), checkPriority(n.Priority),
-		checkTimeout(n.Timeout), task.CheckLabels(n.Labels),
+		task.CheckPayload(n.Payload), task.CheckDue(n.Delay, n.RunAt), task.CheckBucket(n.Priority),
+		task.CheckTimeout(n.Timeout), task.CheckLabels(n.Labels),
 	}
 	if n.MaxRetries != nil {
-		errs = append(errs, checkRetries("max_retries", *n.MaxRetries))
+		errs = append(errs, task.CheckRetries("max_retries", *n.MaxRetries))
 	}
 	if n.Retry != nil {
 		if err := n.Retry.Validate(); err != nil {
 			errs = append(errs, &InputError{Field: "retry", Reason: err.Error(), Err: err})
+		} else if n.Retry.Func != nil {
+			errs = append(errs, &InputError{Field: "retry",
+				Reason: "has a Func, which cannot be stored; give it to Handle with ax.Retry"})
 		}
 	}
 	if s.cfg.RequireKind && s.kinds.Find(n.Kind) == nil {
@@ -203,33 +213,4 @@ func (s *Scheduler) check(n *NewTask) error {
 			Reason: fmt.Sprintf("%q has no handler in this process", n.Kind)})
 	}
 	return errors.Join(errs...)
-}
-
-func checkDelay(n *NewTask) error {
-	switch {
-	case n.Delay < 0:
-		return &InputError{Field: "delay", Reason: fmt.Sprintf("is %s; use 0 or more", n.Delay)}
-	case n.Delay > 0 && !n.RunAt.IsZero():
-		return &InputError{Field: "run_at", Reason: "is set together with delay; set one of them"}
-	case !n.RunAt.IsZero() && !task.ValidTime(n.RunAt):
-		return &InputError{Field: "run_at", Reason: fmt.Sprintf(
-			"is %s; use a time from 1970 to 9999", n.RunAt.UTC().Format(time.RFC3339))}
-	}
-	return nil
-}
-
-func checkPriority(p Priority) error {
-	if !p.OrNormal().Valid() {
-		return &InputError{Field: "priority",
-			Reason: fmt.Sprintf("is %d; use ax.Critical, High, Normal or Low", p)}
-	}
-	return nil
-}
-
-func checkTimeout(d time.Duration) error {
-	if d < 0 && d != NoTimeout {
-		return &InputError{Field: "timeout", Reason: "is " + d.String() +
-			"; use a positive duration, 0 for the kind's, or ax.NoTimeout"}
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package ax
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,10 +25,16 @@ type term struct {
 	sweeper  *sweep.Sweeper
 }
 
+var errPanicked = errors.New("the duties of the leader ended in a panic")
+
 // lead starts a term; the channel gives its end.
 func (e *engine) lead(ctx context.Context, f store.Fence) <-chan error {
 	done := make(chan error, 1)
-	e.spawn(func() { done <- e.runTerm(ctx, f) })
+	e.spawn(func() {
+		err := errPanicked // stays if it does not return
+		defer func() { done <- err }()
+		err = e.runTerm(ctx, f)
+	})
 	return done
 }
 
@@ -59,7 +66,7 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 	e.term.Store(nil)
 	err = g.Stop(0)
 	e.s.cfg.Logger.Info("no longer leading", "node", e.s.cfg.NodeID, "token", f.Token,
-		"cause", context.Cause(ctx))
+		"cause", context.Cause(ctx), "error", err)
 	return err
 }
 
@@ -121,7 +128,8 @@ func (e *engine) newTerm(f store.Fence) (*term, error) {
 	return t, nil
 }
 
-// listen takes hints from other processes, and looks into the table after each interruption.
+// listen takes hints of what any process has submitted, and looks into the table after each
+// interruption.
 func (t *term) listen(ctx context.Context, h store.Hinter) error {
 	for {
 		err := h.Listen(ctx, t.trigger.Hint)

@@ -158,3 +158,31 @@ func TestD17Races(t *testing.T) {
 		wg.Wait()
 	}
 }
+
+// TestCancelIgnored: a canceled handler that ignores its context loses its slot at once and is
+// given up after the zombie wait; asking again changes nothing, a late success is still reported.
+func TestCancelIgnored(t *testing.T) {
+	local(t, sleeper(5*time.Minute), func(x *fixture) {
+		k := x.start("k", task.NoTimeout)
+		free := x.Free()
+		x.Cancel(k.ExecutionID, ErrCanceled)
+		if x.Free() != free+1 {
+			t.Error("its slot is not free")
+		}
+		time.Sleep(30 * time.Second)
+		x.Cancel(k.ExecutionID, ErrCanceled)
+		x.pass(31 * time.Second)
+		if r, _ := x.only(); r.Outcome != task.OutTimeout || !r.Stopped {
+			t.Errorf("given up with %+v", r)
+		}
+		time.Sleep(5 * time.Minute)
+		got := x.soFar()
+		if n := len(got.reports); n != 2 || got.reports[1].Outcome != task.OutSucceeded ||
+			got.reports[1].Stopped {
+			t.Errorf("%+v", got.reports)
+		}
+		if used, zombies := x.Load(); used != 0 || zombies != 0 {
+			t.Errorf("%d slots, %d zombies left", used, zombies)
+		}
+	})
+}

@@ -59,8 +59,11 @@ type execution struct {
 	limit   timer.Handle
 	limited bool
 	zombie  bool // told to stop, its slot given away
+	overdue bool // told so because it is past its hard time-out
 	ended   bool // the handler has returned
 	suspect bool
+
+	canceled bool // somebody asked to cancel it
 }
 
 // The two limits of an execution, as notes on its timers.
@@ -222,12 +225,18 @@ func (l *Local) call(ctx context.Context, e *execution) {
 			r = task.Report{Outcome: task.OutFailed,
 				Error: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
 		}
-		if r.Outcome == task.OutFailed && errors.Is(context.Cause(ctx), ErrShutdown) {
+		if r.Outcome == task.OutFailed && handsBack(context.Cause(ctx)) {
 			r.Outcome = task.OutReleased
 		}
 		l.finish(e, r)
 	}()
 	r = l.cfg.Run(ctx, e.t)
+}
+
+// handsBack reports whether an error after this end of the context is not the handler's own: it
+// must not cost the task a retry.
+func handsBack(cause error) bool {
+	return errors.Is(cause, ErrShutdown) || errors.Is(cause, ErrFenced)
 }
 
 // finish reports an execution before it forgets it: who waits for the end of all executions then
@@ -242,7 +251,7 @@ func (l *Local) finish(e *execution, r task.Report) {
 	if e.limited {
 		l.limits.Cancel(e.limit)
 	}
-	r.Stopped = e.zombie
+	r.Stopped = e.overdue
 	l.mu.Unlock()
 	l.cfg.Report(e.t, r)
 	l.mu.Lock()
@@ -272,6 +281,9 @@ func (l *Local) expired(vs []timer.Expired) {
 		row := *e.t // the handler goes on, and will report with e.t
 		if v.Value.Note == zombieLimit {
 			e.limited = false
+			if e.suspect { // its row moves on, and so may the next suspect
+				e.suspect, l.suspect = false, false
+			}
 			l.mu.Unlock()
 			l.cfg.Report(&row, task.Report{ID: row.ID, Execution: v.Value.ID,
 				Outcome: task.OutTimeout, Stopped: true,
@@ -279,9 +291,8 @@ func (l *Local) expired(vs []timer.Expired) {
 					l.cfg.ZombieWait)})
 			continue
 		}
-		e.zombie = true
-		l.zombies++
-		l.give(e.t.Kind)
+		e.overdue = true
+		l.lose(e)
 		e.limit = l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
 		l.mu.Unlock()
 		e.cancel(ErrTimeout)
@@ -290,14 +301,36 @@ func (l *Local) expired(vs []timer.Expired) {
 	}
 }
 
-// Cancel ends the context of an execution with the cause; one that does not run here is ignored.
+// lose gives the slot of an execution that was told to stop to others. The caller holds the lock.
+func (l *Local) lose(e *execution) {
+	if !e.zombie {
+		e.zombie = true
+		l.zombies++
+		l.give(e.t.Kind)
+	}
+}
+
+// Cancel ends the context of an execution with the cause and frees its slot, and gives it up if it
+// does not end within ZombieWait. One that does not run here, or was canceled before, is left
+// alone.
 func (l *Local) Cancel(execution task.ID, cause error) {
 	l.mu.Lock()
 	e := l.running[execution]
-	l.mu.Unlock()
-	if e != nil {
-		e.cancel(cause)
+	if e == nil || e.ended || e.canceled {
+		l.mu.Unlock()
+		return
 	}
+	e.canceled = true
+	if !e.zombie {
+		if e.limited {
+			l.limits.Cancel(e.limit)
+		}
+		l.lose(e)
+		e.limited, e.limit = true, l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
+	}
+	l.mu.Unlock()
+	e.cancel(cause)
+	l.cfg.Freed()
 }
 
 // CancelAll ends the contexts of all executions with the cause.

@@ -318,10 +318,11 @@ func TestNoTimeout(t *testing.T) {
 	}
 }
 
-// TestCancelCause: each cause arrives in the handler; only after a shutdown an error is a release.
+// TestCancelCause: each cause arrives in the handler; after a shutdown or a fence an
+// error is a release.
 func TestCancelCause(t *testing.T) {
 	for cause, want := range map[error]task.Outcome{ErrCanceled: task.OutFailed,
-		ErrFenced: task.OutFailed, ErrShutdown: task.OutReleased} {
+		ErrFenced: task.OutReleased, ErrShutdown: task.OutReleased} {
 		local(t, waiter, func(x *fixture) {
 			k := x.start("k", time.Minute)
 			other := x.start("k", 5*time.Second)

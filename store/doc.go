@@ -7,9 +7,10 @@
 // # Rules for implementations
 //
 //   - Every method is safe for concurrent use and honours its context.
-//   - A method that returns nil has made its effect durable; one that returns an error has made
-//     all of it or nothing, and the caller may repeat it (rows have ids made by the client and
-//     conditional updates, so a repeat is harmless).
+//   - A method that returns nil has made its effect durable. One that returns an error may have
+//     made it too (the answer was lost, the context ended under way, or it was one of several
+//     transactions); each row is whole or untouched, and the caller may repeat the call: rows have
+//     ids made by the client and updates are conditional, so a repeat is harmless.
 //   - One statement of time per transaction, read from the database's clock; [task.StoreNow] in a
 //     value stands for it.
 //   - The fence is checked in the same transaction as the write.

@@ -43,10 +43,6 @@ func (id ID) String() string {
 // IsZero reports whether id is "none".
 func (id ID) IsZero() bool { return id == ID{} }
 
-// Slot is the task's place among 256: partitions own ranges of slots. It is a hash of the random
-// part, so ids made in the same millisecond spread.
-func (id ID) Slot() uint8 { return id[15] ^ id[14] ^ id[13] }
-
 // MarshalText makes ids strings in JSON.
 func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 

@@ -98,21 +98,6 @@ func TestIDInJSON(t *testing.T) {
 	}
 }
 
-// Ids of one millisecond spread over all slots.
-func TestSlots(t *testing.T) {
-	var hits [256]int
-	for a := range 256 {
-		for b := range 16 {
-			hits[task.NewID(7, [10]byte{7: byte(b * 16), 8: byte(b), 9: byte(a)}).Slot()]++
-		}
-	}
-	for slot, n := range hits {
-		if n != 16 {
-			t.Errorf("slot %d has %d of 4096 ids; want 16", slot, n)
-		}
-	}
-}
-
 func FuzzParseID(f *testing.F) {
 	f.Add("0197f3a2-7c1e-7b6a-9f00-1b2c3d4e5f60")
 	f.Add("0197F3A2-7C1E-7B6A-9F00-1B2C3D4E5F60")

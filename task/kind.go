@@ -2,8 +2,8 @@ package task
 
 import "time"
 
-// Kind holds the stored options of a handler. Run writes them, so that a leader which does not
-// have the handler still knows how long an execution may take and how it is retried.
+// Kind holds the stored options of a handler. Run writes them, so that whoever looks at the
+// database without having the handler knows how long an execution may take and how it is retried.
 type Kind struct {
 	Name        string
 	Timeout     time.Duration // hard time-out of one attempt; NoTimeout: none

@@ -27,32 +27,40 @@ func (c *benchWheel) Run() error {
 	return nil
 }
 
-// wheelSpan is over how many ticks the timers are due.
-const wheelSpan = 3_600_000
+// wheelSpan is over how many ticks the timers are due; wheelOps is how many timers come and go
+// beside the pending ones. The slab has grown before they are timed: that is the state in which a
+// scheduler lives.
+const (
+	wheelSpan = 3_600_000
+	wheelOps  = 200_000
+)
 
 func (c *benchWheel) measure(b *bencher, n int) {
-	dues := make([]int64, n)
+	due := func() int64 { return 1 + rand.Int64N(wheelSpan) }
+	var dues [wheelOps]int64
 	for i := range dues {
-		dues[i] = 1 + rand.Int64N(wheelSpan)
+		dues[i] = due()
 	}
-	handles := make([]wheel.Handle, n)
+	handles := make([]wheel.Handle, wheelOps)
 	var add, cancel, expire, size, allocs []float64
 	for range c.Runs {
-		runtime.GC()
+		before := heap()
+		w := wheel.New(0)
+		for i := range n {
+			w.Add(due(), wheel.Value{Version: int64(i)})
+		}
+		after := heap()
+		size = append(size, float64(after.HeapAlloc-before.HeapAlloc)/float64(n))
+		grow := func(i int) { handles[i] = w.Add(dues[i], wheel.Value{Version: int64(i)}) }
+		drop := func(i int) { w.Cancel(handles[i]) }
+		each(wheelOps, grow)
+		each(wheelOps, drop)
 		var m0, m1 runtime.MemStats
 		runtime.ReadMemStats(&m0)
-		w := wheel.New(0)
-		add = append(add, each(n, func(i int) {
-			handles[i] = w.Add(dues[i], wheel.Value{Version: int64(i)})
-		}))
+		add = append(add, each(wheelOps, grow))
 		runtime.ReadMemStats(&m1)
-		size = append(size, float64(m1.TotalAlloc-m0.TotalAlloc)/float64(n))
-		allocs = append(allocs, float64(m1.Mallocs-m0.Mallocs)/float64(n))
-		cancel = append(cancel, 2*each(n, func(i int) { // every second one: both halves matter
-			if i%2 == 0 {
-				w.Cancel(handles[i])
-			}
-		}))
+		allocs = append(allocs, float64(m1.Mallocs-m0.Mallocs)/wheelOps)
+		cancel = append(cancel, each(wheelOps, drop))
 		left := w.Len()
 		start := time.Now()
 		w.Advance(wheelSpan+1, func(int64, wheel.Value) {})
@@ -68,6 +76,13 @@ func (c *benchWheel) measure(b *bencher, n int) {
 		f.Name = fmt.Sprintf("wheel, %d timers: %s", n, f.Name)
 		b.print(f)
 	}
+}
+
+// heap collects what is garbage, so that the live heap is left.
+func heap() (m runtime.MemStats) {
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m
 }
 
 // each returns the nanoseconds of one call of f.

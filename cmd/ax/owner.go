@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/lease"
 )
 
@@ -14,10 +16,11 @@ import (
 // just being replaced.
 const ownerWait = 3 * time.Second
 
-// checkOwner finds out whether another process runs the tasks of this database and will not share
-// them, before anything is written to it: a second `ax run` must not delete the jobs of the first.
+// checkOwner finds out, before anything is written, whether another process runs the tasks of this
+// database and will not share them. A server's database is shared: there a second process becomes a
+// stand-by, and two that run different files need two names.
 func checkOwner(ctx context.Context, st ax.Store, wait time.Duration) error {
-	const holder = "look"
+	holder := fmt.Sprintf("look-%d-%d", os.Getpid(), time.Now().UnixNano())
 	ctx, cancel := context.WithTimeout(ctx, wait+time.Minute)
 	defer cancel()
 	for began := time.Now(); ; {
@@ -35,20 +38,8 @@ func checkOwner(ctx context.Context, st ax.Store, wait time.Duration) error {
 			return fmt.Errorf("another process runs the tasks of this database: %s; stop it, or use "+
 				"another database", held.Holder)
 		}
-		if !pause(ctx, 100*time.Millisecond) {
+		if !clock.Sleep(ctx, 100*time.Millisecond) {
 			return ctx.Err()
 		}
-	}
-}
-
-// pause waits, and reports false if ctx has ended.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-t.C:
-		return true
 	}
 }

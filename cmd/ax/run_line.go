@@ -119,16 +119,16 @@ func killAfter(cause error) time.Duration {
 // skipPoll is how often skipped fires are looked for; nobody announces them.
 const skipPoll = time.Second
 
-// watchSkips prints the fires that were skipped because the line was still running.
+// watchSkips prints the fires that were skipped because the line was still running. It looks only
+// at the latest fire of each job, so its cost does not grow with the table.
 func (d *crond) watchSkips(ctx context.Context) error {
 	tick := time.NewTicker(skipPoll)
 	defer tick.Stop()
-	seen := map[ax.ID]bool{}
+	told := map[ax.ID]ax.ID{} // by job: the fire that needs no further look
 	for first := true; ; first = false {
-		rows, err := d.ax.List(ctx, ax.Filter{Kind: d.cmd.kind(),
-			States: []ax.State{task.Skipped}, Limit: 100})
+		jobs, err := d.ax.Jobs(ctx)
 		if err == nil { // a database that is away is reported by the scheduler
-			seen = d.skips(rows, seen, first)
+			d.skips(ctx, jobs, told, first)
 		}
 		select {
 		case <-ctx.Done():
@@ -138,19 +138,22 @@ func (d *crond) watchSkips(ctx context.Context) error {
 	}
 }
 
-// skips prints the rows that are new and returns all that are known. Those of earlier processes
-// are known from the first look.
-func (d *crond) skips(rows []task.Task, seen map[ax.ID]bool, first bool) map[ax.ID]bool {
-	known := make(map[ax.ID]bool, len(rows))
-	for i := len(rows) - 1; i >= 0; i-- {
-		r := &rows[i]
-		known[r.ID] = true
-		if first || seen[r.ID] {
+// skips prints what was skipped since the last look. Fires before the first look are known.
+func (d *crond) skips(ctx context.Context, jobs []task.Job, told map[ax.ID]ax.ID, first bool) {
+	for _, j := range jobs {
+		if j.Labels[label] != d.cmd.Name || j.LastTask.IsZero() || told[j.ID] == j.LastTask {
+			continue
+		}
+		t, err := d.ax.Get(ctx, j.LastTask)
+		if err != nil || !t.State.Final() {
+			continue
+		}
+		told[j.ID] = t.ID
+		if t.State != task.Skipped || first {
 			continue
 		}
 		d.tally.skipped.Add(1)
-		d.log.event("skipped", r.Job, r.ID, fmt.Sprintf("%s: the fire of %s", r.Reason,
-			formatTime(r.FireTime)))
+		d.log.event("skipped", t.Job, t.ID, fmt.Sprintf("%s: the fire of %s", t.Reason,
+			formatTime(t.FireTime)))
 	}
-	return known
 }

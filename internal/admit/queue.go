@@ -74,9 +74,6 @@ func (f *fifo) pop() Item {
 // Len returns the number of waiting tasks.
 func (q *Queue) Len() int { return q.n }
 
-// Waiting returns the number of waiting tasks of one bucket.
-func (q *Queue) Waiting(b task.Bucket) int { return q.lane[b].n }
-
 // Push adds a due task.
 func (q *Queue) Push(it Item) {
 	l := &q.lane[it.Bucket]

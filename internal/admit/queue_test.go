@@ -168,8 +168,8 @@ func TestFullKindHoldsBackNobody(t *testing.T) {
 	if len(got) != 20 || asked != 1 {
 		t.Errorf("%d started, the full kind was asked %d times; want 20 and once", len(got), asked)
 	}
-	if q.Len() != 500 || q.Waiting(task.Normal) != 500 || q.Waiting(task.Low) != 0 {
-		t.Errorf("%d wait, %d of them NORMAL, want 500", q.Len(), q.Waiting(task.Normal))
+	if q.Len() != 500 || q.lane[task.Normal].n != 500 || q.lane[task.Low].n != 0 {
+		t.Errorf("%d wait, %d of them NORMAL, want 500", q.Len(), q.lane[task.Normal].n)
 	}
 	if next := q.Pop(1, now, yes); len(next) != 1 || next[0].ID[1] != 0 {
 		t.Errorf("the kind goes on with %v, want its first task", next)

@@ -10,6 +10,7 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Group batches the calls of Do. Fill the fields before the first call; a Group must not be
@@ -39,6 +40,10 @@ type waiter[T any] struct {
 	lead bool
 	err  error
 }
+
+// runLimit is how long one batch may take, whoever waits for it: a connection whose other end has
+// vanished may never answer, and the flusher has a loop of its own to go on with.
+const runLimit = 10 * time.Second
 
 // Do hands item over and returns when its batch has run. If ctx ends before item was taken into
 // a batch, Do returns the context's error at once and item is never run. If ctx ends while
@@ -120,6 +125,8 @@ func (g *Group[T]) run(taken []*waiter[T]) error {
 	}
 	ctx, release := common(taken)
 	defer release()
+	ctx, cancel := context.WithTimeout(ctx, runLimit)
+	defer cancel()
 	return g.Run(ctx, items)
 }
 

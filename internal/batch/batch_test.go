@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -33,11 +34,11 @@ func (r *recorder) run(ctx context.Context, items []int) error {
 func (r *recorder) shape() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	s := ""
+	var s strings.Builder
 	for _, b := range r.batches {
-		s += fmt.Sprint(b)
+		s.WriteString(fmt.Sprint(b))
 	}
-	return s
+	return s.String()
 }
 
 // do starts calls one after another, each after the one before has arrived.

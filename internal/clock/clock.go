@@ -63,11 +63,6 @@ func (c *Clock) Now() int64 {
 // costs a system call.
 func (c *Clock) Boot() time.Duration { return c.elapsed.exact() }
 
-// Skew is how far the host's wall clock is ahead of the store's time.
-func (c *Clock) Skew() time.Duration {
-	return micros(c.elapsed.read().wall - c.Now())
-}
-
 // Sample tells the clock what time the store gave, in microseconds UTC. Sent is Boot, read
 // before the question was sent; Sample is called as soon as the answer is here. The owner of the
 // clock calls it every few seconds, and again without delay after Suspect.

@@ -48,7 +48,7 @@ type Completer struct {
 
 	mu    sync.Mutex
 	queue []item
-	busy  int           // items taken by the batch under way
+	batch []item        // taken by the round under way
 	empty chan struct{} // closed when nothing waits; nil while nobody asks
 }
 
@@ -59,7 +59,12 @@ type item struct {
 	stop bool        // only that it was told to stop
 	// stale: t is not what the table holds, read it first.
 	stale bool
+	// after, unless 0, is when to try again: a foreign transaction held the row.
+	after task.Time
 }
+
+// lockedPause is how long a row that a foreign transaction holds is left alone.
+const lockedPause = 100 * time.Millisecond
 
 // New returns a Completer; its Run does the work.
 func New(cfg Config) *Completer { return &Completer{cfg: cfg, wake: make(chan struct{}, 1)} }
@@ -88,13 +93,27 @@ func (c *Completer) put(it item) {
 func (c *Completer) Backlog() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.queue) + c.busy
+	return len(c.queue) + len(c.batch)
+}
+
+// Holds reports whether an outcome of the execution waits to be recorded.
+func (c *Completer) Holds(execution task.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, its := range [][]item{c.batch, c.queue} {
+		for i := range its {
+			if !its[i].stop && its[i].r.Execution == execution {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Flush returns when everything handed over so far is recorded, or with the context's error.
 func (c *Completer) Flush(ctx context.Context) error {
 	c.mu.Lock()
-	if len(c.queue)+c.busy == 0 {
+	if len(c.queue)+len(c.batch) == 0 {
 		c.mu.Unlock()
 		return nil
 	}
@@ -143,14 +162,14 @@ func (c *Completer) Run(ctx context.Context) error {
 func (c *Completer) runOnce(ctx context.Context) (more bool, err error) {
 	batch := c.take()
 	if len(batch) == 0 {
-		return false, nil
+		return c.rest(ctx), nil
 	}
 	limited, cancel := clock.Limit(ctx)
 	again, err := c.record(limited, batch)
 	cancel()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.busy = 0
+	c.batch = nil
 	c.queue = append(again, c.queue...)
 	if len(c.queue) == 0 && c.empty != nil {
 		close(c.empty)
@@ -159,18 +178,26 @@ func (c *Completer) runOnce(ctx context.Context) (more bool, err error) {
 	return len(c.queue) > 0, err
 }
 
+// rest waits while everything in the queue has to wait for foreign transactions, and reports
+// whether something is there.
+func (c *Completer) rest(ctx context.Context) bool {
+	return c.Backlog() > 0 && clock.Sleep(ctx, lockedPause/4)
+}
+
 // take removes a batch from the queue: at most one item a task, because a store refuses two
 // transitions of one row. A stop that its report has overtaken is dropped: the report says it.
 func (c *Completer) take() []item {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	n := min(len(c.queue), maxBatch)
+	n, now := min(len(c.queue), maxBatch), c.cfg.Now()
 	at := make(map[task.ID]int, n)
 	batch := make([]item, 0, n)
 	var later []item
 	for _, it := range c.queue[:n] {
 		i, twice := at[it.t.ID]
 		switch {
+		case it.after > now:
+			later = append(later, it)
 		case !twice:
 			at[it.t.ID] = len(batch)
 			batch = append(batch, it)
@@ -182,7 +209,7 @@ func (c *Completer) take() []item {
 		}
 	}
 	c.queue = append(later, c.queue[n:]...)
-	c.busy = len(batch)
+	c.batch = batch
 	return batch
 }
 
@@ -261,7 +288,10 @@ func (c *Completer) settle(its []item, trs []*task.Transition, res []store.Resul
 			if !it.stop {
 				c.cfg.Recorded(nil, it.r)
 			}
-		default: // conflict: somebody moved it; locked: a foreign transaction holds it
+		case store.Locked:
+			it.stale, it.after = true, res[i].At.Add(lockedPause)
+			again = append(again, it)
+		default: // somebody moved it
 			it.stale = true
 			again = append(again, it)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -152,11 +153,11 @@ func (b *recorder) history(i int) string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	names := ""
+	var names strings.Builder
 	for _, e := range h {
-		names += " " + e.Event.String()
+		names.WriteString(" " + e.Event.String())
 	}
-	return names
+	return names.String()
 }
 
 func (b *recorder) wantHistory(i int, want string) {

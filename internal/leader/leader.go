@@ -50,20 +50,11 @@ var ErrDeadline = errors.New("lease was not renewed in time")
 // Leader campaigns for one partition.
 type Leader struct {
 	cfg    Config
-	wake   chan struct{}
 	locked time.Duration // when an exclusive holder was first met; 0: not
 }
 
 // New returns a Leader; its Run does the work.
-func New(cfg Config) *Leader { return &Leader{cfg: cfg, wake: make(chan struct{}, 1)} }
-
-// Wake makes a stand-by try now: somebody hinted that the lease was released.
-func (l *Leader) Wake() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
+func New(cfg Config) *Leader { return &Leader{cfg: cfg} }
 
 // Run campaigns and leads until ctx ends, then gives the lease up. It returns an error only if the
 // lease cannot be had while another process lives; the error matches lease.ErrLocked.
@@ -124,14 +115,7 @@ func (l *Leader) pause(ctx context.Context, held *lease.HeldError) {
 	case held.Left > 0:
 		d = min(held.Left, longestWait)
 	}
-	d += time.Duration(l.cfg.Rand() * float64(spread))
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-	case <-l.wake:
-	case <-t.C:
-	}
+	clock.Sleep(ctx, d+time.Duration(l.cfg.Rand()*float64(spread)))
 }
 
 // campaign tries once to become the leader. The token is read before the lease is asked for: a

@@ -17,14 +17,14 @@ var table = map[string][]string{
 	"store":                 {"task", "retry"},
 
 	// Stores.
-	"store/memory": {"task", "retry", "store", "lease", "registry", "internal/batch"},
-	"store/sqlite": {"task", "retry", "store", "lease", "registry",
-		"store/internal/sqlstore", "store/sqlite/internal/lite", "internal/batch"},
+	"store/memory": {"task", "store", "lease", "registry"},
+	"store/sqlite": {"task", "store", "lease", "registry", "store/internal/sqlstore",
+		"store/sqlite/internal/lite"},
 	"store/sqlite/internal/lite": {},
 	"store/postgres": {"task", "store", "lease", "registry", "store/internal/sqlstore",
 		"store/postgres/internal/wire", "internal/batch"},
 	"store/postgres/internal/wire": {"task"},
-	"store/internal/sqlstore":      {"task", "retry", "store", "lease", "registry", "internal/batch"},
+	"store/internal/sqlstore":      {"store"},
 	// The memory store is the oracle of the suite.
 	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
 
@@ -61,7 +61,7 @@ var table = map[string][]string{
 	"internal/demo":    {"", "task", "retry", "internal/group"},
 	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "registry", "store/sqlite",
 		"store/postgres", "internal/demo",
-		"internal/wheel", "internal/group", "internal/crontab", "internal/command"},
+		"internal/wheel", "internal/clock", "internal/group", "internal/crontab", "internal/command"},
 
 	// Tests.
 	"internal/lint":   {},

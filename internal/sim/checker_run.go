@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,8 +56,12 @@ func (x *run) String() string {
 		x.toldWhy)
 }
 
-// stopped reports whether the execution went past its hard time-out: then it holds no slot.
+// stopped reports whether the execution was canceled or went past its hard time-out: then it holds
+// no slot.
 func (c *checker) stopped(x *run) bool {
+	if x.told && errors.Is(x.toldWhy, ax.ErrCanceled) {
+		return true
+	}
 	until := c.at
 	if x.ended {
 		until = x.endAt

@@ -18,7 +18,7 @@ type OwnConfig struct {
 	}
 	// Epoch returns the executor epoch of this process, or 0.
 	Epoch func() int64
-	// Known reports whether the execution runs here or is being claimed.
+	// Known reports whether the execution runs here, is being claimed, or waits to be recorded.
 	Known func(execution task.ID) bool
 	// Cancel ends the context of an execution somebody asked to cancel.
 	Cancel func(execution task.ID)

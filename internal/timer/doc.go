@@ -2,8 +2,8 @@
 //
 // The goroutine in Run sleeps until the next occupied slot, takes what is due and hands it over
 // in slices. It does no input or output and waits for nobody: the function it hands to must not
-// block, and [Queue] is the way to pass timers on to a consumer that may. So a consumer that
-// hangs for an hour changes the lateness of no timer.
+// block, and puts the timers into a queue for whoever may. So a consumer that hangs for an hour
+// changes the lateness of no timer.
 //
 // The clock is a function that estimates the store's time. It may jump. A jump forward lets
 // everything that has become due out at once; a jump back loses nothing. Nothing is handed over

@@ -148,15 +148,6 @@ func (d *Driver) Bytes() int {
 	return d.wheel.Bytes()
 }
 
-// Reset drops all timers, as a leader does that has lost its lease. A batch that has been taken
-// but not handed over yet still arrives.
-func (d *Driver) Reset() {
-	now := d.nowTick()
-	d.mu.Lock()
-	d.wheel.Reset(now)
-	d.mu.Unlock()
-}
-
 // Wake lets Run look at the clock again, as after a step of it. It never blocks.
 func (d *Driver) Wake() {
 	select {

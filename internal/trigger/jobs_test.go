@@ -243,7 +243,7 @@ func TestC34Monthly(t *testing.T) {
 		s.put("j", crontab("0 9 1 * *"))
 		time.Sleep(time.Date(2000, 6, 8, 15, 30, 0, 0, time.UTC).Sub(began.Go()))
 		_, end := s.lead()
-		time.Sleep(time.Date(2000, 8, 2, 0, 0, 0, 0, time.UTC).Sub(time.Now()))
+		time.Sleep(time.Until(time.Date(2000, 8, 2, 0, 0, 0, 0, time.UTC)))
 		var got []string
 		for _, k := range s.fires("j") {
 			got = append(got, fmt.Sprint(k.FireTime.Go().Format("01-02T15:04"), " x", k.FireCount))

@@ -34,7 +34,7 @@ type Config struct {
 	Window time.Duration // 5 min
 	Tick   time.Duration // resolution of the wheel, 1 ms
 	// Loaded is how many tasks of one group and bucket that are due soon or wait for a slot are
-	// held in memory, 100,000; a quarter of it for those due later, in all.
+	// held in memory, 100,000. As many of those due later are held for all of them together.
 	Loaded int
 }
 

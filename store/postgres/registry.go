@@ -101,7 +101,7 @@ func (m members) Leave(ctx context.Context, epoch int64) error {
 // Members implements registry.Registry; they come in the order of their epochs.
 func (m members) Members(ctx context.Context) ([]registry.Member, error) {
 	out := []registry.Member{}
-	err := m.s.keep(ctx, "read executors", readMembers, &args{}, func(r *row) {
+	err := m.s.read(ctx, "read executors", readMembers, &args{}, func(r *row) {
 		out = append(out, registry.Member{Name: r.Text(), Instance: r.Text(), Group: r.Text(),
 			Slots: r.Int4(), Epoch: r.Int8(), Until: r.Time(), Renewals: r.Int8()})
 	})

@@ -84,12 +84,12 @@ func submitForEver(ctx context.Context, s *sqlite.Store) {
 					fmt.Fprintln(os.Stderr, err)
 					return
 				}
-				line := ""
+				var line strings.Builder
 				for _, t := range ts {
-					line += hex.EncodeToString(t.ID[:])
+					line.WriteString(hex.EncodeToString(t.ID[:]))
 				}
 				mu.Lock()
-				fmt.Println(line)
+				fmt.Println(line.String())
 				mu.Unlock()
 			}
 		})

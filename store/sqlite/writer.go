@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -121,11 +122,23 @@ func (w *writer) lead(ctx context.Context, c *call) {
 	}
 	// What arrived while the lock of the file was awaited joins the group.
 	group := w.take(c)
+	finished := false
+	defer func() { // a panic goes up in this caller alone: the others get an error, not a wait
+		for _, other := range group[1:] {
+			if !finished {
+				other.err = errAborted
+			}
+			other.wake <- true
+		}
+		if !finished {
+			w.rollback()
+		}
+	}()
 	w.run(context.WithoutCancel(ctx), group)
-	for _, other := range group[1:] {
-		other.wake <- true
-	}
+	finished = true
 }
+
+var errAborted = errors.New("the transaction ended in a panic of another call")
 
 // take returns c and the calls that wait, the urgent ones first.
 func (w *writer) take(c *call) []*call {
@@ -205,7 +218,9 @@ func (w *writer) attempt(group []*call) bool {
 	for _, c := range group {
 		before := w.conn.TotalChanges()
 		c.err = named(c.do(t))
-		if c.err != nil && w.conn.TotalChanges() != before {
+		// A full disk or a read error may have ended the transaction already; what came after would
+		// be committed statement by statement.
+		if c.err != nil && (w.conn.TotalChanges() != before || !w.conn.InTransaction()) {
 			w.rollback()
 			return len(group) == 1
 		}

@@ -51,25 +51,33 @@ func main() {
 	})
 }
 
+// ops is how many timers come and go beside the pending ones, after the structure has grown: the
+// same as in ax bench wheel.
+const ops = 200_000
+
 // run measures one structure. The timers are due one to two hours ahead: none fires meanwhile.
 func run(name string, n int, makeNew func(n int) pending) error {
-	due := make([]time.Duration, n)
+	due := make([]time.Duration, n+ops)
 	for i := range due {
 		due[i] = time.Hour + time.Duration(1+rand.IntN(3_600_000))*time.Millisecond
 	}
-	p := makeNew(n)
+	p := makeNew(n + ops)
 	defer p.close()
 	before := memory()
-	add := each(n, func(i int) { p.add(i, due[i]) })
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	allocs := float64(m.Mallocs-before.Mallocs) / float64(n)
+	for i := range n {
+		p.add(i, due[i])
+	}
 	size := float64(memory().HeapAlloc-before.HeapAlloc) / float64(n)
-	cancel := 2 * each(n, func(i int) {
-		if i%2 == 0 {
-			p.cancel(i)
-		}
-	})
+	grow := func(i int) { p.add(n+i, due[n+i]) }
+	drop := func(i int) { p.cancel(n + i) }
+	each(ops, grow)
+	each(ops, drop)
+	var m0, m1 runtime.MemStats
+	runtime.ReadMemStats(&m0)
+	add := each(ops, grow)
+	runtime.ReadMemStats(&m1)
+	allocs := float64(m1.Mallocs-m0.Mallocs) / ops
+	cancel := each(ops, drop)
 	runtime.KeepAlive(due)
 	show := func(what, unit string, v float64) error {
 		return measure.Print(measure.Figure{Name: fmt.Sprintf("%s, %d timers: %s", name, n, what),

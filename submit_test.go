@@ -35,7 +35,6 @@ func TestSubmitSameIDWhileItRuns(t *testing.T) {
 	})
 }
 
-
 // TestD17NothingStartsAfterStop: a submit under way while Run stops starts nothing any more.
 func TestD17NothingStartsAfterStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -81,4 +80,39 @@ func (s *slowStore) Insert(ctx context.Context, f store.Fence, ts []task.Task) (
 	error) {
 	time.Sleep(s.insert)
 	return s.Store.Insert(ctx, f, ts)
+}
+
+// TestPayloadIsTheCallersOwn: a caller may use its buffer again as soon as Submit returns.
+func TestPayloadIsTheCallersOwn(t *testing.T) {
+	got := make(chan string, 1)
+	start := make(chan struct{})
+	setup := func(a *ax.Scheduler) {
+		a.Handle("k", func(_ context.Context, x *ax.Task) error {
+			<-start
+			got <- string(x.Payload)
+			return nil
+		})
+	}
+	st := memory.New(memory.Options{})
+	a, err := ax.New(st, ax.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	setup(a)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx) }()
+	buf := []byte("first")
+	if _, err := a.Submit(t.Context(), ax.NewTask{Kind: "k", Payload: buf}); err != nil {
+		t.Fatal(err)
+	}
+	copy(buf, "later")
+	close(start)
+	if s := <-got; s != "first" {
+		t.Errorf("the handler saw %q", s)
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

@@ -1,0 +1,62 @@
+package task
+
+import (
+	"fmt"
+	"time"
+)
+
+// CheckDue checks when a task shall run: after a delay, at an instant, or, with neither, at once.
+func CheckDue(delay time.Duration, at time.Time) error {
+	switch {
+	case delay < 0:
+		return &InputError{Field: "delay", Reason: fmt.Sprintf("is %s; use 0 or more", delay)}
+	case delay > 0 && !at.IsZero():
+		return &InputError{Field: "run_at", Reason: "is set together with delay; set one of them"}
+	case !at.IsZero() && !ValidTime(at):
+		return &InputError{Field: "run_at", Reason: fmt.Sprintf(
+			"is %s; use a time from 1970 to 9999", at.UTC().Format(time.RFC3339))}
+	}
+	return nil
+}
+
+// CheckBucket checks a priority; the zero one stands for NORMAL.
+func CheckBucket(b Bucket) error {
+	if !b.OrNormal().Valid() {
+		return &InputError{Field: "priority",
+			Reason: fmt.Sprintf("is %d; use CRITICAL, HIGH, NORMAL or LOW", b)}
+	}
+	return nil
+}
+
+// CheckTimeout checks a task's own hard time-out; 0 is the kind's.
+func CheckTimeout(d time.Duration) error {
+	if d < 0 && d != NoTimeout {
+		return &InputError{Field: "timeout",
+			Reason: fmt.Sprintf("is %s; use a positive duration, 0 or NoTimeout", d)}
+	}
+	return nil
+}
+
+// maxRetries is more than anybody should wait for.
+const maxRetries = 10_000
+
+// CheckRetries checks a number of retries.
+func CheckRetries(field string, n int) error {
+	if n < 0 || n > maxRetries {
+		return &InputError{Field: field,
+			Reason: fmt.Sprintf("is %d; use 0 to %d", n, maxRetries)}
+	}
+	return nil
+}
+
+// CheckBy checks who acts and why.
+func CheckBy(actor, reason string) error {
+	if err := CheckName("actor", actor, true); err != nil {
+		return err
+	}
+	if len(reason) > MaxError {
+		return &InputError{Field: "reason",
+			Reason: fmt.Sprintf("has %d bytes; at most %d", len(reason), MaxError)}
+	}
+	return CheckText("reason", reason)
+}

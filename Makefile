@@ -46,9 +46,11 @@ bench: ## Go benchmarks into bench.txt (COUNT=10, BASE=old.txt compares), then a
 peers: ## ax against its peers, 25 min at most, needs PostgreSQL: make peers ARGS='-only wheel'
 	cd bench/peers && $(GO) run ./compare $(ARGS)
 
-sim: ## the simulation alone: N=500 seeds from SEED=1
+sim: ## the simulation alone: N=500 seeds from SEED=1, then each planted fault must be caught
 	AX_SIM_SEEDS=$(N) AX_SIM_SEED=$(SEED) \
-		$(GO) test -count=1 -v -run='^TestSim' -timeout=80m ./internal/sim
+		$(GO) test -count=1 -run='^TestSim' -timeout=80m ./internal/sim
+	$(GO) test -tags ax_plant -count=1 -run='^(TestPlantedBugs|TestUntilBroken)$$' -timeout=20m \
+		./internal/sim
 
 fuzz: ## each fuzz target for 20 s
 	@GO=$(GO) scripts/fuzz 20s

@@ -96,3 +96,31 @@ func ExampleLogger() {
 	ended(a, res.ID)
 	// Output: level=WARN msg="the mail server is slow" kind=mail key=ana run=1 attempt=1 host=mx1
 }
+
+// ExampleFromContext shows a function deep inside a handler that learns which task it works for.
+func ExampleFromContext() {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	charge := func(ctx context.Context) {
+		t := ax.FromContext(ctx)
+		fmt.Println(t.Kind, t.Key, "run", t.Run, "attempt", t.Attempt)
+	}
+	a.Handle("charge", func(ctx context.Context, _ *ax.Task) error {
+		charge(ctx)
+		return nil
+	})
+	defer running(a)()
+	res, err := a.Submit(context.Background(), ax.NewTask{Kind: "charge", Key: "1007"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ended(a, res.ID)
+	fmt.Println(ax.FromContext(context.Background()) == nil)
+	// Output:
+	// charge 1007 run 1 attempt 1
+	// true
+}

@@ -58,12 +58,3 @@ const (
 	// CallsHang: a loop waits for ever for a store that does not answer.
 	CallsHang = "calls-hang"
 )
-
-// All lists the faults.
-func All() []string {
-	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
-		HistoryMissing, CursorKept, FireFromNow, FireTwice, OutcomeUnchecked, FailureUncounted,
-		OverlapIgnored, OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
-		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
-		HeartbeatFirst, SlotLeak, CallsHang}
-}

@@ -1,0 +1,12 @@
+//go:build ax_plant
+
+package plant
+
+// All lists the faults.
+func All() []string {
+	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
+		HistoryMissing, CursorKept, FireFromNow, FireTwice, OutcomeUnchecked, FailureUncounted,
+		OverlapIgnored, OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
+		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
+		HeartbeatFirst, SlotLeak, CallsHang}
+}

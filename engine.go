@@ -32,8 +32,7 @@ type engine struct {
 	term      atomic.Pointer[term]
 }
 
-// Times of a stop after the grace.
-const (
+const ( // times of a stop, after the grace
 	abortWait = 2 * time.Second // for handlers to obey ErrShutdown
 	flushWait = 5 * time.Second // for their outcomes to be recorded
 	leaveWait = 2 * time.Second // for the executor lease to be given up
@@ -197,8 +196,16 @@ func (e *engine) freed() {
 
 // recorded is told of each outcome in the table.
 func (e *engine) recorded(t *task.Task, _ task.Report) {
+	switch {
+	case t == nil:
+		return
+	case t.State == task.Dead:
+		e.s.cfg.Logger.Error("a task is dead: it will not run again by itself",
+			"task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "attempt", t.Attempt,
+			"reason", t.Reason.String(), "error", t.Error)
+	}
 	term := e.term.Load()
-	if t == nil || term == nil {
+	if term == nil {
 		return
 	}
 	if t.State == task.Scheduled {
@@ -280,15 +287,12 @@ func (t *term) submitClaimed(ctx context.Context, row task.Task) (Result, bool, 
 	return Result{ID: ins[0].ID, Duplicate: ins[0].Duplicate, State: ins[0].State}, true, nil
 }
 
-// skewLimit is how far the host's clock may be off the store's before an operator should know.
-const skewLimit = time.Second
-
 // sampled takes the store's time from an answer.
 func (e *engine) sampled(sent time.Duration, at task.Time) clock.Event {
 	ev := e.s.clock.Sample(sent, int64(at))
 	switch ev.Kind {
 	case clock.First:
-		if ev.Size.Abs() > skewLimit {
+		if ev.Size.Abs() > time.Second {
 			e.s.cfg.Logger.Warn("the clock of this machine differs from the store's; the store's "+
 				"decides what is due", "node", e.s.cfg.NodeID, "store_ahead_by", ev.Size)
 		}

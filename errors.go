@@ -28,7 +28,7 @@ var (
 	ErrRunning = errors.New("Run is running already")
 	// ErrLocked: another process owns the database; this one can only submit and read.
 	ErrLocked = lease.ErrLocked
-	// ErrClosed, ErrBusy, ErrFull, ErrReadOnly, ErrNewer and ErrDamaged come from the store.
+	// The others come from the store.
 	ErrClosed   = store.ErrClosed
 	ErrBusy     = store.ErrBusy
 	ErrFull     = store.ErrFull

@@ -22,19 +22,11 @@ func (s *Scheduler) Get(ctx context.Context, id ID) (task.Task, error) {
 }
 
 // Filter selects tasks to list; zero fields select all.
-type Filter struct {
-	States []State
-	Kind   string
-	Key    string
-	Job    string
-	Before ID  // the last id of the page before
-	Limit  int // default 100, at most 1,000
-}
+type Filter = store.Query
 
 // List returns tasks without payloads and results, the newest first.
 func (s *Scheduler) List(ctx context.Context, f Filter) ([]task.Task, error) {
-	rows, err := s.store.List(ctx, store.Query{States: f.States, Kind: f.Kind, Key: f.Key,
-		Job: f.Job, Before: f.Before, Limit: f.Limit})
+	rows, err := s.store.List(ctx, f)
 	if err != nil {
 		return nil, fmt.Errorf("list tasks: %w", err)
 	}

@@ -111,7 +111,8 @@ func (e *engine) newTerm(f store.Fence) (*term, error) {
 		Now: s.now, Since: s.clock.Boot, Sampled: t.sampled,
 		Has:  func(kind string) bool { return s.kinds.Find(kind) != nil },
 		Push: func(its []trigger.Item) { t.dispatch.Push(its) }, Failed: e.failed("trigger"),
-		Poll: cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: loadedTasks})
+		Unhandled: t.unhandled,
+		Poll:      cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: loadedTasks})
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +149,10 @@ func (e *engine) handler(t *task.Task) (context.Context, time.Duration, bool) {
 		return nil, 0, false
 	}
 	return e.base, e.s.kinds.Policy(t).Timeout, true
+}
+
+func (t *term) unhandled(kind string) {
+	t.e.s.cfg.Logger.Warn("tasks are due that no handler here runs; they wait", "kind", kind)
 }
 
 func (t *term) recovered(r *task.Task) {

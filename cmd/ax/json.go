@@ -45,6 +45,10 @@ type taskJSON struct {
 	Version      int64             `json:"version"`
 	TimeoutMS    *int64            `json:"timeout_ms"` // 0 is none
 	FireTime     *string           `json:"fire_time"`
+	FireFrom     *string           `json:"fire_from"`  // first of the fires it stands for
+	FireCount    int               `json:"fire_count"` // how many these are; 0: not of a job
+	CancelAsked  *string           `json:"cancel_requested_at"`
+	StopAsked    *string           `json:"stop_requested_at"`
 	RunAt        *string           `json:"run_at"`
 	DispatchedAt *string           `json:"dispatched_at"`
 	StartedAt    *string           `json:"started_at"`
@@ -79,6 +83,8 @@ func toJSON(t *task.Task) taskJSON {
 		Recoveries: t.Recoveries, Reason: t.Reason.String(), Error: t.Error,
 		Executor: t.Executor, ExecutionID: t.ExecutionID.String(), Token: t.Token,
 		Version: t.Version, FireTime: timeJSON(t.FireTime), RunAt: timeJSON(t.RunAt),
+		FireFrom: timeJSON(t.FireFrom), FireCount: t.FireCount,
+		CancelAsked: timeJSON(t.CancelAsked), StopAsked: timeJSON(t.StopAsked),
 		DispatchedAt: timeJSON(t.DispatchedAt), StartedAt: timeJSON(t.StartedAt),
 		FinishedAt: timeJSON(t.FinishedAt), LastRetryAt: timeJSON(t.LastRetryAt),
 		TriggeredAt: timeJSON(t.TriggeredAt), CreatedAt: timeJSON(t.CreatedAt),

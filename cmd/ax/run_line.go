@@ -153,7 +153,7 @@ func (d *crond) skips(ctx context.Context, jobs []task.Job, told map[ax.ID]ax.ID
 			continue
 		}
 		d.tally.skipped.Add(1)
-		d.log.event("skipped", t.Job, t.ID, fmt.Sprintf("%s: the fire of %s", t.Reason,
-			formatTime(t.FireTime)))
+		d.log.event("skipped", t.Job, t.ID, fmt.Sprintf("%s: the fire of %s%s", t.Reason,
+			formatTime(t.FireTime), standsFor(&t)))
 	}
 }

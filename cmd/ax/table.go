@@ -52,7 +52,7 @@ func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
 	line("group", r.Group)
 	line("owner", r.OwnerService)
 	line("created", formatTime(r.CreatedAt))
-	line("fire time", formatTime(r.FireTime))
+	line("fire time", formatTime(r.FireTime)+standsFor(r))
 	line("run at", formatTime(r.RunAt))
 	line("started", formatTime(r.StartedAt))
 	line("finished", formatTime(r.FinishedAt))
@@ -121,4 +121,12 @@ func firstLine(s string) string {
 		line += " ..."
 	}
 	return line
+}
+
+// standsFor says which earlier fires were collapsed into this one.
+func standsFor(t *task.Task) string {
+	if t.FireCount < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" for %d fires since %s", t.FireCount, formatTime(t.FireFrom))
 }

@@ -46,5 +46,10 @@ func TestUnhandledKindHidesNobody(t *testing.T) {
 		if after > 4*time.Second {
 			t.Errorf("the task came %v after the start", after)
 		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if len(r.unhandled) != 1 || r.unhandled[0] != "unhandled" {
+			t.Errorf("told of %q, want the one kind once", r.unhandled)
+		}
 	})
 }

@@ -26,6 +26,9 @@ type Config struct {
 	Sampled func(sent time.Duration, at task.Time)
 	// Has reports whether some executor runs the kind.
 	Has func(kind string) bool
+	// Unhandled is told once of each kind that has a task due and that nobody here runs; it must not
+	// block.
+	Unhandled func(kind string)
 	// Push takes due tasks; it must not block.
 	Push func([]admit.Item)
 	// Failed is told of each error of the store; reading goes on.
@@ -71,6 +74,7 @@ func New(cfg Config) (*Trigger, error) {
 	t := &Trigger{cfg: cfg, wake: make(chan struct{}, 1), hints: make(chan struct{}, 1)}
 	t.hinted.Store(maxHint)
 	t.win = &window{push: cfg.Push, has: cfg.Has, now: cfg.Now,
+		unhandled: cfg.Unhandled, told: map[string]bool{},
 		known: map[task.ID]entry{}, lanes: map[laneKey]*lane{}, names: map[string]string{}}
 	var err error
 	t.win.timer, err = timer.New(timer.Config{Now: func() int64 { return int64(cfg.Now()) },

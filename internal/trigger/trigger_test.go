@@ -58,6 +58,7 @@ type pushed struct {
 
 // rig is a trigger that runs in a bubble over one group; a lane holds 4,000 tasks.
 type rig struct {
+	unhandled []string // kinds told of
 	*Trigger
 	t     *testing.T
 	store *watched
@@ -85,6 +86,11 @@ func with(t *testing.T, prepare, f func(r *rig)) {
 			Now:     func() task.Time { return task.FromGo(time.Now()) },
 			Since:   func() time.Duration { return time.Since(began) },
 			Sampled: func(time.Duration, task.Time) {},
+			Unhandled: func(kind string) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.unhandled = append(r.unhandled, kind)
+			},
 			Has: func(kind string) bool {
 				r.mu.Lock()
 				defer r.mu.Unlock()

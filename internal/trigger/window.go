@@ -17,6 +17,10 @@ type window struct {
 	timer *timer.Driver
 	push  func([]admit.Item)
 	has   func(kind string) bool
+	// unhandled is told of a kind that nobody here runs and that has a task due, once a kind.
+	unhandled func(kind string)
+	told      map[string]bool
+
 	now   func() task.Time
 	ahead time.Duration // what is due within it is near
 	limit limits
@@ -85,6 +89,10 @@ func (w *window) offer(l *lane, rows []store.Due) (taken int, stopped bool) {
 		switch {
 		case !w.has(r.Kind):
 			l.park(r)
+			if r.RunAt <= now && !w.told[r.Kind] {
+				w.told[r.Kind] = true
+				w.unhandled(r.Kind)
+			}
 			continue
 		case far && l.far >= w.limit.far:
 			stopped = true

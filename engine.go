@@ -57,6 +57,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return fmt.Errorf("%w: handlers of the last Run have not ended", ErrRunning)
 	}
 	s.left = nil
+	if _, err := s.store.Now(ctx); errors.Is(err, store.ErrClosed) {
+		return err // any other error may pass
+	}
 	e, err := s.newEngine(ctx)
 	if err != nil {
 		return err
@@ -111,7 +114,7 @@ func (e *engine) run(ctx context.Context) error {
 	e.s.engine.Store(nil)
 	leading.Stop(0)
 	if plant.On(plant.HeartbeatFirst) {
-		_ = e.member.Leave(e.base)
+		_ = e.member.Leave(e.base, 0)
 	}
 	e.drain()
 	parts.Stop(0)
@@ -140,7 +143,7 @@ func (e *engine) drain() {
 		defer cancel()
 		return f(ctx)
 	}
-	ignored := false
+	linger := time.Duration(0)
 	e.local.Close()
 	if within(e.s.cfg.Grace, e.local.Wait) != nil {
 		e.local.CancelAll(ErrShutdown)
@@ -149,17 +152,15 @@ func (e *engine) drain() {
 			e.s.cfg.Logger.Error("handlers ignore the end of their context; another process "+
 				"recovers their tasks when this executor's lease has run out",
 				"running", used+zombies)
-			ignored = true
+			linger = e.s.cfg.ZombieWait
 		}
 	}
 	if err := within(flushWait, e.completer.Flush); err != nil {
 		e.s.cfg.Logger.Error("outcomes were not recorded; the tasks will run again",
 			"outcomes", e.completer.Backlog(), "error", err)
 	}
-	if ignored {
-		return // what still runs here must not be started elsewhere at once
-	}
-	if err := within(leaveWait, e.member.Leave); err != nil {
+	leave := func(ctx context.Context) error { return e.member.Leave(ctx, linger) }
+	if err := within(leaveWait, leave); err != nil {
 		e.s.cfg.Logger.Warn("executor lease was not given up; it will run out", "error", err)
 	}
 }

@@ -37,15 +37,11 @@ var (
 	ErrDamaged  = store.ErrDamaged
 )
 
-// What context.Cause gives a handler whose context has ended.
+// What context.Cause gives a handler whose context has ended. An error returned after ErrShutdown
+// or ErrFenced hands the task back without spending a retry.
 var (
-	// ErrShutdown: the process stops. An error returned after it hands the task back without
-	// spending a retry.
-	ErrShutdown = executor.ErrShutdown
-	// ErrCanceled: somebody canceled the task.
-	ErrCanceled = executor.ErrCanceled
-	// ErrTimeout: the attempt is past its hard time-out.
-	ErrTimeout = executor.ErrTimeout
-	// ErrFenced: this process was declared lost; the task may run elsewhere now.
-	ErrFenced = executor.ErrFenced
+	ErrShutdown = executor.ErrShutdown // the process stops
+	ErrCanceled = executor.ErrCanceled // somebody canceled the task
+	ErrTimeout  = executor.ErrTimeout  // the attempt is past its hard time-out
+	ErrFenced   = executor.ErrFenced   // this process was declared lost; the task may run elsewhere
 )

@@ -54,7 +54,7 @@ type HandleOption func(*registration) error
 
 // Timeout sets the hard time-out of one attempt, counted from its start. Default: 30 s;
 // [NoTimeout] is none. An attempt past it has its context ended with [ErrTimeout] and its slot
-// freed; when it ends, or after Config.ZombieWait, it counts as timed out.
+// freed; when it ends with an error, or after Config.ZombieWait, it counts as timed out.
 func Timeout(d time.Duration) HandleOption {
 	return func(r *registration) error {
 		if d <= 0 && d != NoTimeout {
@@ -122,6 +122,9 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 	}
 	r := &registration{Handler: h, Policy: s.kinds.Base()}
 	for _, o := range opts {
+		if o == nil {
+			return &InputError{Field: "option", Reason: "is nil"}
+		}
 		if err := o(r); err != nil {
 			return err
 		}

@@ -155,7 +155,7 @@ func lostClaim(t *testing.T, w *bytes.Buffer) {
 	y := start(t, st, ax.Config{NodeID: "n2", Seed: 2}, func(a *ax.Scheduler) {
 		a.Handle("hang", func(context.Context, *ax.Task) error { return nil })
 	})
-	time.Sleep(time.Minute)
+	time.Sleep(2 * time.Minute)
 	y.walk(w, "an execution lost with its process", id)
 	y.stop()
 	close(block) // the handler of the dead process: its report comes from nowhere

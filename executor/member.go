@@ -145,12 +145,17 @@ func (m *Member) keep(ctx context.Context) {
 	}
 }
 
-// Leave ends the membership at once; executions still running are then recovered elsewhere.
-func (m *Member) Leave(ctx context.Context) error {
+// Leave ends the membership at once; executions still running are then recovered elsewhere. With
+// linger it only ends the renewals, and the lease runs on for so long: handlers outlive the process
+// part that leaves, and must not be started elsewhere beside themselves.
+func (m *Member) Leave(ctx context.Context, linger time.Duration) error {
 	m.join(false)
 	_, epoch, _ := m.Current()
-	if epoch == 0 {
+	switch {
+	case epoch == 0:
 		return nil
+	case linger > 0:
+		return m.cfg.Registry.Renew(ctx, epoch, max(linger, m.cfg.TTL))
 	}
 	m.set(0, 0)
 	return m.cfg.Registry.Leave(ctx, epoch)

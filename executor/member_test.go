@@ -265,14 +265,31 @@ func TestRetiredWhileAway(t *testing.T) {
 	})
 }
 
+// TestLinger: a process whose handlers outlive its membership keeps the lease for a while, and
+// renews it no more.
+func TestLinger(t *testing.T) {
+	member(t, func(x *joined) {
+		x.register()
+		left := time.Now()
+		if err := x.Leave(x.t.Context(), 10*time.Minute); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		ms := x.members()
+		if len(ms) != 1 || ms[0].Until.Go().Sub(left) != 10*time.Minute {
+			t.Errorf("members %+v, want one until ten minutes after %s", ms, left)
+		}
+	})
+}
+
 // TestLeave: the membership ends at once and is not renewed.
 func TestLeave(t *testing.T) {
 	member(t, func(x *joined) {
-		if err := x.Leave(x.t.Context()); err != nil {
+		if err := x.Leave(x.t.Context(), 0); err != nil {
 			t.Errorf("leaving without a membership: %v", err)
 		}
 		x.register()
-		if err := x.Leave(x.t.Context()); err != nil {
+		if err := x.Leave(x.t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		x.want(0, false)

@@ -94,7 +94,7 @@ func TestLeaveIsFinal(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- m.Run(ctx) }()
 		time.Sleep(10500 * time.Millisecond) // a renewal is under way
-		if err := m.Leave(t.Context()); err != nil {
+		if err := m.Leave(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(5 * time.Second)

@@ -125,7 +125,7 @@ func again(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	}
 	delay := r.Delay
 	if !r.HasDelay {
-		delay = p.Retry.Delay(m.Failures, rnd)
+		delay = backoff(p.Retry, m.Failures, rnd)
 	}
 	at := now.Add(delay)
 	if !retry.Allowed(m.Failures, p.MaxRetries) ||
@@ -136,6 +136,18 @@ func again(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	}
 	m.RunAt, m.RunIn, m.LastRetryAt = task.StoreNow, delay, task.StoreNow
 	tr.Then(task.Retry, 0, "")
+}
+
+// backoff is the policy's delay. A custom function that panics must not take the recording of all
+// other outcomes down with it: then the policy's fields decide.
+func backoff(p retry.Policy, n int, rnd float64) (d time.Duration) {
+	defer func() {
+		if recover() != nil {
+			p.Func = nil
+			d = p.Delay(n, rnd)
+		}
+	}()
+	return p.Delay(n, rnd)
 }
 
 // Stop marks a running execution as told to stop.

@@ -305,3 +305,16 @@ func TestR02Jitter(t *testing.T) {
 		}
 	}
 }
+
+// TestPolicyPanics: a custom backoff that panics costs its task the formula, nobody else anything.
+func TestPolicyPanics(t *testing.T) {
+	p := Policy{MaxRetries: 5, Retry: retry.Policy{Kind: retry.Fixed, DelayMS: 7000,
+		Func: func(int, float64) time.Duration { panic("oops") }}}
+	x := task.Task{ID: task.ID{1}, Kind: "k", MaxRetries: -1}
+	x.State, x.Run, x.ExecutionID = task.Running, 1, task.ID{2}
+	tr := Decide(&x, task.Report{ID: x.ID, Execution: x.ExecutionID, Outcome: task.OutFailed}, p,
+		1_000_000, 0)
+	if tr == nil || tr.Set.State != task.Scheduled || tr.Set.RunIn != 7*time.Second {
+		t.Errorf("%+v", tr)
+	}
+}

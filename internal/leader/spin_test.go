@@ -3,6 +3,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -53,7 +54,7 @@ func TestBeliefEndsWhileRenewalHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		st := memory.New(memory.Options{})
 		base := time.Now()
-		var ended time.Duration
+		var ended atomic.Int64
 		hang := make(chan struct{})
 		l := New(Config{Lease: deaf{st.Leases(), hang}, Store: st, Holder: "a", TTL: 10 * time.Second,
 			Since: func() time.Duration { return time.Since(base) },
@@ -62,9 +63,7 @@ func TestBeliefEndsWhileRenewalHangs(t *testing.T) {
 				done := make(chan error, 1)
 				go func() {
 					<-ctx.Done()
-					if ended == 0 {
-						ended = time.Since(base)
-					}
+					ended.CompareAndSwap(0, int64(time.Since(base)))
 					done <- ctx.Err()
 				}()
 				return done
@@ -73,8 +72,8 @@ func TestBeliefEndsWhileRenewalHangs(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- l.Run(ctx) }()
 		time.Sleep(time.Minute)
-		if ended == 0 || ended > 10*time.Second {
-			t.Errorf("the duties ended %v after the lease was taken (0: never), TTL 10s", ended)
+		if d := time.Duration(ended.Load()); d == 0 || d > 10*time.Second {
+			t.Errorf("the duties ended %v after the lease was taken (0: never), TTL 10s", d)
 		}
 		cancel()
 		close(hang)

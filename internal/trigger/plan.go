@@ -27,7 +27,7 @@ func newPlan(j *task.Job) (plan, error) {
 	switch {
 	case s.Cron != "":
 		return newCronPlan(j)
-	case s.Every > 0:
+	case s.Every >= time.Microsecond:
 		return everyPlan{int64(j.Anchor), s.Every.Microseconds()}, nil
 	case s.At > 0:
 		return atPlan(s.At), nil

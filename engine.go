@@ -201,7 +201,7 @@ func (e *engine) recorded(t *task.Task, _ task.Report) {
 	case t == nil:
 		return
 	case t.State == task.Dead:
-		e.s.cfg.Logger.Error("a task is dead: it will not run again by itself",
+		e.s.cfg.Logger.Info("a task is dead: it will not run again by itself",
 			"task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "attempt", t.Attempt,
 			"reason", t.Reason.String(), "error", t.Error)
 	}

@@ -151,8 +151,9 @@ func killedTwice(t *testing.T, dsn string) {
 		again += times - 1
 	}
 	t.Logf("%d tasks, %d executions again after the kills", len(seen), again)
-	if again > 2*256 {
-		t.Errorf("%d executions ran again; at most what ran at the two kills may", again)
+	// At each kill 256 may run, and 1,000 more may have ended without being recorded yet.
+	if again > 2*(256+1000+256) {
+		t.Errorf("%d executions ran again; at most what was not recorded at the two kills may", again)
 	}
 }
 

@@ -17,9 +17,9 @@ import (
 
 // TestAtThatHasJustPassed: a job "at" an instant that has just passed is accepted, so it runs.
 func TestAtThatHasJustPassed(t *testing.T) {
-	calls := 0
+	var calls atomic.Int64
 	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
-		a.Handle("k", func(context.Context, *ax.Task) error { calls++; return nil })
+		a.Handle("k", func(context.Context, *ax.Task) error { calls.Add(1); return nil })
 	}, func(x *fixture) {
 		err := x.PutJob(t.Context(), ax.JobSpec{Name: "once", Kind: "k",
 			Schedule: ax.At(time.Now().Add(-time.Second))})
@@ -27,17 +27,17 @@ func TestAtThatHasJustPassed(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if calls != 1 {
-			t.Errorf("ran %d times, want once: PutJob accepted the schedule", calls)
+		if calls.Load() != 1 {
+			t.Errorf("ran %d times, want once: PutJob accepted the schedule", calls.Load())
 		}
 	})
 }
 
 // TestReplacedScheduleOwesNothing: a replaced schedule owes no fires of the past.
 func TestReplacedScheduleOwesNothing(t *testing.T) {
-	calls := 0
+	var calls atomic.Int64
 	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
-		a.Handle("k", func(context.Context, *ax.Task) error { calls++; return nil })
+		a.Handle("k", func(context.Context, *ax.Task) error { calls.Add(1); return nil })
 	}, func(x *fixture) {
 		put := func(s ax.Schedule) {
 			if err := x.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k", Schedule: s}); err != nil {
@@ -51,8 +51,8 @@ func TestReplacedScheduleOwesNothing(t *testing.T) {
 		put(ax.Cron("*/10 * * * *"))
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if calls != 0 {
-			t.Errorf("the new schedule ran %d times for the past", calls)
+		if calls.Load() != 0 {
+			t.Errorf("the new schedule ran %d times for the past", calls.Load())
 		}
 	})
 }
@@ -81,9 +81,9 @@ func TestAfterClockWentBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		calls := 0
+		var calls atomic.Int64
 		a.Handle("k", func(context.Context, *ax.Task) error {
-			if calls++; calls == 3 {
+			if calls.Add(1); calls.Load() == 3 {
 				shift.Store(-1_000_000)
 			}
 			return nil
@@ -103,8 +103,8 @@ func TestAfterClockWentBack(t *testing.T) {
 		}
 		cancel()
 		<-done
-		if n := fires.Load(); n > 1000 || calls < 50 {
-			t.Errorf("%d runs in a minute, %d calls of Fire", calls, n)
+		if n := fires.Load(); n > 1000 || calls.Load() < 50 {
+			t.Errorf("%d runs in a minute, %d calls of Fire", calls.Load(), n)
 		}
 	})
 }

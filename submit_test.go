@@ -2,6 +2,7 @@ package ax_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,10 +15,10 @@ import (
 
 // TestSubmitSameIDWhileItRuns: "the same id is the same task", so a repeated submit starts nothing.
 func TestSubmitSameIDWhileItRuns(t *testing.T) {
-	calls := 0
+	var calls atomic.Int64
 	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
 		a.Handle("slow", func(context.Context, *ax.Task) error {
-			calls++
+			calls.Add(1)
 			time.Sleep(3 * time.Second)
 			return nil
 		})
@@ -29,8 +30,8 @@ func TestSubmitSameIDWhileItRuns(t *testing.T) {
 			t.Errorf("second submit: %+v, %v", r, err)
 		}
 		time.Sleep(time.Minute)
-		if calls != 1 {
-			t.Errorf("the handler was called %d times for one task that succeeded", calls)
+		if calls.Load() != 1 {
+			t.Errorf("the handler was called %d times for one task that succeeded", calls.Load())
 		}
 	})
 }

@@ -16,7 +16,7 @@ func (s *Store) Insert(
 	ctx context.Context, f store.Fence, tasks []task.Task,
 ) ([]store.Inserted, error) {
 	for i := range tasks {
-		if err := insertable(&tasks[i]); err != nil {
+		if err := store.CheckInsert(&tasks[i]); err != nil {
 			return nil, fmt.Errorf("insert task %d of %d: %w", i+1, len(tasks), err)
 		}
 	}
@@ -37,20 +37,6 @@ func (s *Store) Insert(
 		out[i] = s.insert(now, &tasks[i], event)
 	}
 	return out, nil
-}
-
-// insertable refuses what the contract says is never inserted.
-func insertable(t *task.Task) error {
-	switch {
-	case t.ID.IsZero():
-		return &task.InputError{Field: "id", Reason: "is not set; make one with task.NewID"}
-	case t.State != task.Scheduled && t.State != task.Running:
-		return fmt.Errorf("%w: a task is not inserted as %s", task.ErrIllegal, t.State)
-	case t.HoldsKey():
-		return fmt.Errorf("%w: a task with an overlap key is not inserted as RUNNING",
-			task.ErrIllegal)
-	}
-	return nil
 }
 
 // insert makes a row with its first history entry, unless its id or its key exists.

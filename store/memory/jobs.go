@@ -112,7 +112,7 @@ func (s *Store) Fire(
 	ctx context.Context, f store.Fence, fires []store.Fire,
 ) ([]store.FireResult, error) {
 	for i := range fires {
-		if err := firable(&fires[i]); err != nil {
+		if err := store.CheckFire(&fires[i], store.CheckInsert); err != nil {
 			return nil, fmt.Errorf("fire %d of %d: %w", i+1, len(fires), err)
 		}
 	}
@@ -129,17 +129,6 @@ func (s *Store) Fire(
 		out[i] = s.fire(now, &fires[i])
 	}
 	return out, nil
-}
-
-// firable refuses what the contract says is never fired.
-func firable(f *store.Fire) error {
-	if f.Task.State != task.Scheduled {
-		return fmt.Errorf("%w: a fire is not inserted as %s", task.ErrIllegal, f.Task.State)
-	}
-	if err := insertable(&f.Task); err != nil || f.Replace == nil {
-		return err
-	}
-	return f.Replace.Check()
 }
 
 // fire records one fire unless its time or its definition has passed.

@@ -16,7 +16,7 @@ func (s *Store) Fire(
 	ctx context.Context, f store.Fence, fires []store.Fire,
 ) ([]store.FireResult, error) {
 	for i := range fires {
-		if err := firable(&fires[i]); err != nil {
+		if err := store.CheckFire(&fires[i], insertable); err != nil {
 			return nil, fmt.Errorf("fire %d of %d: %w", i+1, len(fires), err)
 		}
 	}
@@ -34,17 +34,6 @@ func (s *Store) Fire(
 		return nil, fmt.Errorf("fire: %w", explain(err))
 	}
 	return out, nil
-}
-
-// firable refuses what is never fired.
-func firable(f *store.Fire) error {
-	if f.Task.State != task.Scheduled {
-		return fmt.Errorf("%w: a fire is not inserted as %s", task.ErrIllegal, f.Task.State)
-	}
-	if err := insertable(&f.Task); err != nil || f.Replace == nil {
-		return err
-	}
-	return f.Replace.Check()
 }
 
 // firing is one transaction of fires.

@@ -51,15 +51,10 @@ func (s *Store) Insert(
 
 // insertable refuses what must never reach the table, or would fail a batch of others there.
 func insertable(t *task.Task) error {
-	switch {
-	case t.ID.IsZero():
-		return &task.InputError{Field: "id", Reason: "is not set; make one with task.NewID"}
-	case t.State != task.Scheduled && t.State != task.Running:
-		return fmt.Errorf("%w: a task is not inserted as %s", task.ErrIllegal, t.State)
-	case t.HoldsKey():
-		return fmt.Errorf("%w: a task with an overlap key is not inserted as RUNNING",
-			task.ErrIllegal)
-	case !t.Bucket.Valid():
+	if err := store.CheckInsert(t); err != nil {
+		return err
+	}
+	if !t.Bucket.Valid() {
 		return &task.InputError{Field: "bucket",
 			Reason: fmt.Sprintf("%d is none of 1 to 4; use task.Normal", t.Bucket)}
 	}

@@ -42,20 +42,12 @@ func (s *Store) Insert(
 	return out, nil
 }
 
-// insertable refuses what the contract says is never inserted.
+// insertable refuses what the contract or the table's checks do.
 func insertable(t *task.Task) error {
-	switch {
-	case t.ID.IsZero():
-		return &task.InputError{Field: "id", Reason: "is not set; make one with task.NewID"}
-	case !t.Bucket.Valid():
+	if !t.Bucket.Valid() {
 		return &task.InputError{Field: "priority", Reason: "is not one of the four buckets"}
-	case t.State != task.Scheduled && t.State != task.Running:
-		return fmt.Errorf("%w: a task is not inserted as %s", task.ErrIllegal, t.State)
-	case t.HoldsKey():
-		return fmt.Errorf("%w: a task with an overlap key is not inserted as RUNNING",
-			task.ErrIllegal)
 	}
-	return nil
+	return store.CheckInsert(t)
 }
 
 // insert makes a row with its first history entry, unless its id or its key exists. The id comes

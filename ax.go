@@ -19,7 +19,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
-	"github.com/ax-sched/ax/internal/group"
+	"github.com/ax-sched/ax/internal/engine"
 	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/internal/random"
 	"github.com/ax-sched/ax/lease"
@@ -71,8 +71,9 @@ type Scheduler struct {
 	kinds  *kinds.Set[Handler]
 
 	running atomic.Bool
-	left    *group.Group           // handlers that outlived the last Run; guarded by running
-	engine  atomic.Pointer[engine] // while Run runs
+	// engine is that of the last Run: its handlers may outlive it. It takes nothing in unless Run
+	// runs.
+	engine atomic.Pointer[engine.Engine]
 }
 
 // New returns a Scheduler over st. The zero Config works; a wrong one gives an error that names

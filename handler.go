@@ -132,9 +132,7 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 	if !s.kinds.Add(kind, r) {
 		return ErrDuplicateKind
 	}
-	if e := s.engine.Load(); e != nil {
-		e.registered(kind)
-	}
+	s.engine.Load().Handled(kind)
 	return nil
 }
 

@@ -85,7 +85,7 @@ func (s *Scheduler) PutJob(ctx context.Context, spec JobSpec) error {
 	if _, err := s.store.PutJob(ctx, j); err != nil {
 		return fmt.Errorf("put job %q: %w", spec.Name, err)
 	}
-	s.jobsChanged()
+	s.engine.Load().JobsChanged()
 	return nil
 }
 
@@ -94,7 +94,7 @@ func (s *Scheduler) DeleteJob(ctx context.Context, name string) error {
 	if err := s.store.DeleteJob(ctx, name); err != nil {
 		return fmt.Errorf("delete job %q: %w", name, err)
 	}
-	s.jobsChanged()
+	s.engine.Load().JobsChanged()
 	return nil
 }
 
@@ -111,12 +111,6 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 		}
 	}
 	return live, nil
-}
-
-func (s *Scheduler) jobsChanged() {
-	if t := s.leading(); t != nil {
-		t.jobs.Wake()
-	}
 }
 
 // job checks a spec and builds its row.

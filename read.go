@@ -81,8 +81,8 @@ func (s *Scheduler) Cancel(ctx context.Context, id ID, by By) error {
 			return fmt.Errorf("cancel task %s: %w", id, err)
 		}
 		if res[0].Status == store.Applied {
-			if e := s.engine.Load(); e != nil && t.State.Live() {
-				e.local.Cancel(t.ExecutionID, ErrCanceled)
+			if t.State.Live() {
+				s.engine.Load().Cancel(t.ExecutionID)
 			}
 			return nil
 		}

@@ -67,10 +67,12 @@ func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
 	}
 	// A repeated id might meet its own first row, which another execution has started.
 	if n.ID.IsZero() && row.RunIn == 0 && row.RunAt == task.StoreNow {
-		if t := s.leading(); t != nil {
-			if res, done, err := t.submitClaimed(ctx, row); done {
-				return res, err
-			}
+		in, done, err := s.engine.Load().Insert(ctx, row)
+		switch {
+		case err != nil:
+			return Result{}, fmt.Errorf("submit: %w", err)
+		case done:
+			return result(in), nil
 		}
 	}
 	res, err := s.insert(ctx, []task.Task{row})
@@ -127,16 +129,16 @@ func (s *Scheduler) insert(ctx context.Context, rows []task.Task) ([]Result, err
 	if err != nil {
 		return nil, fmt.Errorf("submit: %w", err)
 	}
-	t := s.leading()
+	s.engine.Load().Made(rows, ins)
 	out := make([]Result, len(ins))
 	for i, in := range ins {
-		out[i] = Result{ID: in.ID, Duplicate: in.Duplicate, State: in.State}
-		if t != nil && !in.Duplicate && in.State == task.Scheduled {
-			t.trigger.Add(rows[i].Group, rows[i].Bucket, store.Due{
-				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: rows[i].Kind})
-		}
+		out[i] = result(in)
 	}
 	return out, nil
+}
+
+func result(in store.Inserted) Result {
+	return Result{ID: in.ID, Duplicate: in.Duplicate, State: in.State}
 }
 
 // row checks a new task and builds its row.

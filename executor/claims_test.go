@@ -80,7 +80,7 @@ func TestSuspects(t *testing.T) {
 	}
 	local(t, ends, func(x *fixture) {
 		for i, kind := range []string{"ends", "panics", "ends"} {
-			if !x.TakeSuspect() || x.TakeSuspect() {
+			if !x.TakeSuspect(time.Minute) || x.TakeSuspect(time.Minute) {
 				t.Fatal("there is not exactly one place for a suspect")
 			}
 			k := &task.Task{Kind: kind}
@@ -89,15 +89,15 @@ func TestSuspects(t *testing.T) {
 			x.Start(x.t.Context(), k, time.Minute, true)
 			x.start("bystander", time.Minute)
 			time.Sleep(time.Second / 2)
-			if x.TakeSuspect() {
+			if x.TakeSuspect(time.Minute) {
 				t.Fatal("a second suspect runs")
 			}
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		x.TakeSuspect()
+		x.TakeSuspect(time.Minute)
 		x.GiveSuspect()
-		if !x.TakeSuspect() {
+		if !x.TakeSuspect(time.Minute) {
 			t.Error("the place that was given back is not free")
 		}
 	})
@@ -108,18 +108,60 @@ func TestZombieSuspect(t *testing.T) {
 	local(t, sleeper(10*time.Second), func(x *fixture) {
 		k := &task.Task{Kind: "k"}
 		k.ExecutionID = task.ID{2}
-		x.TakeSuspect()
+		x.TakeSuspect(time.Minute)
 		x.Take("k")
 		x.Start(x.t.Context(), k, time.Second, true)
 		time.Sleep(5 * time.Second)
-		if x.TakeSuspect() {
+		if x.TakeSuspect(time.Minute) {
 			t.Error("a second suspect runs beside a zombie")
 		}
 		time.Sleep(6 * time.Second)
 		synctest.Wait()
-		if !x.TakeSuspect() {
+		if !x.TakeSuspect(time.Minute) {
 			t.Error("the place is not free after the zombie has ended")
 		}
+	})
+}
+
+// TestSuspectTime: a suspect that runs on leaves its place when its time is over, and only its own.
+func TestSuspectTime(t *testing.T) {
+	h := func(ctx context.Context, k *task.Task) task.Report {
+		if k.Kind == "short" {
+			time.Sleep(time.Second)
+			return good
+		}
+		return waiter(ctx, k)
+	}
+	local(t, h, func(x *fixture) {
+		suspect := func(kind string) task.ID {
+			t.Helper()
+			if !x.TakeSuspect(time.Minute) {
+				t.Fatalf("after %s the place is not free", time.Since(x.began))
+			}
+			return x.begin(kind, task.NoTimeout, true).ExecutionID
+		}
+		until := func(at time.Duration, free bool) {
+			t.Helper()
+			time.Sleep(at - time.Since(x.began))
+			synctest.Wait()
+			if x.SuspectFree() != free {
+				t.Errorf("after %s the place is free: %v", at, !free)
+			}
+		}
+		suspect("short")
+		until(30*time.Second, true)
+		first := suspect("long")
+		until(89*time.Second, false) // the time of the short one ended at 60 s
+		freed := x.soFar().freed
+		until(91*time.Second, true)
+		if x.soFar().freed != freed+1 || x.Free() != 3 || !x.Known(first) {
+			t.Errorf("told %d times, %d slots free", x.soFar().freed-freed, x.Free())
+		}
+		suspect("long")
+		x.Cancel(first, ErrCanceled)
+		until(150*time.Second, false) // the end of the first is not that of the second
+		until(152*time.Second, true)
+		x.CancelAll(ErrCanceled)
 	})
 }
 

@@ -47,7 +47,8 @@ type Local struct {
 	kinds   map[string]int         // slots in use by kind
 	used    int
 	zombies int
-	suspect bool          // a suspect runs
+	suspect bool          // the place for a suspect is taken
+	most    time.Duration // for so long by whoever has it
 	closed  bool          // no slot is given any more
 	idle    chan struct{} // closed when nothing runs; nil while nobody waits
 }
@@ -61,15 +62,17 @@ type execution struct {
 	zombie  bool // told to stop, its slot given away
 	overdue bool // told so because it is past its hard time-out
 	ended   bool // the handler has returned
-	suspect bool
+	suspect bool // it has the place for a suspect
+	place   timer.Handle
 
 	canceled bool // somebody asked to cancel it
 }
 
-// The two limits of an execution, as notes on its timers.
+// The limits of an execution, as notes on its timers.
 const (
 	hardLimit = iota
 	zombieLimit
+	placeLimit // of a suspect, to the place
 )
 
 // New returns a Local that runs nothing yet. Its Run drives the time-outs.
@@ -130,14 +133,15 @@ func (l *Local) give(kind string) {
 }
 
 // TakeSuspect reserves the one place for a task that may be what takes executors down. It is given
-// back when the started suspect ends, or by GiveSuspect.
-func (l *Local) TakeSuspect() bool {
+// back when the started suspect ends, or has run for most (then it goes on, and is a suspect no
+// more), or by GiveSuspect.
+func (l *Local) TakeSuspect(most time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.suspect {
 		return false
 	}
-	l.suspect = true
+	l.suspect, l.most = true, most
 	return true
 }
 
@@ -189,8 +193,8 @@ func (l *Local) Known(execution task.ID) bool {
 }
 
 // Start runs the handler of a claimed task, for which a slot was taken, within the hard time-out;
-// task.NoTimeout is none. The task must not be changed until it is reported. After Close it starts
-// nothing and returns false: the slot is still the caller's then.
+// task.NoTimeout is none. A suspect has its place already. The task must not be changed until it is
+// reported. After Close it starts nothing and returns false: the slot is still the caller's then.
 func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
 	suspect bool) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -205,6 +209,9 @@ func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
 	if timeout != task.NoTimeout {
 		e.limited = true
 		e.limit = l.arm(t, timeout, hardLimit)
+	}
+	if suspect {
+		e.place = l.arm(t, l.most, placeLimit)
 	}
 	l.mu.Unlock()
 	l.cfg.Spawn(func() { l.call(ctx, e) })
@@ -261,12 +268,18 @@ func (l *Local) finish(e *execution, r task.Report) {
 	} else if !plant.On(plant.SlotLeak) || r.Outcome != task.OutSnoozed {
 		l.give(kind)
 	}
-	if e.suspect {
-		l.suspect = false
-	}
+	l.leave(e)
 	l.rest()
 	l.mu.Unlock()
 	l.cfg.Freed()
+}
+
+// leave gives the place of a suspect to the next one. The caller holds the lock.
+func (l *Local) leave(e *execution) {
+	if e.suspect {
+		l.limits.Cancel(e.place)
+		e.suspect, l.suspect = false, false
+	}
 }
 
 // expired takes the limits that have passed.
@@ -279,24 +292,26 @@ func (l *Local) expired(vs []timer.Expired) {
 			continue // it ended meanwhile
 		}
 		row := *e.t // the handler goes on, and will report with e.t
-		if v.Value.Note == zombieLimit {
+		switch v.Value.Note {
+		case hardLimit:
+			e.overdue = true
+			l.lose(e)
+			e.limit = l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
+			l.mu.Unlock()
+			e.cancel(ErrTimeout)
+			l.cfg.Overdue(&row)
+		case zombieLimit:
 			e.limited = false
-			if e.suspect { // its row moves on, and so may the next suspect
-				e.suspect, l.suspect = false, false
-			}
+			l.leave(e) // its row moves on, and so may the next suspect
 			l.mu.Unlock()
 			l.cfg.Report(&row, task.Report{ID: row.ID, Execution: v.Value.ID,
 				Outcome: task.OutTimeout, Stopped: true,
 				Error: fmt.Sprintf("the handler did not end within %s of being told to stop",
 					l.cfg.ZombieWait)})
-			continue
+		case placeLimit:
+			l.leave(e)
+			l.mu.Unlock()
 		}
-		e.overdue = true
-		l.lose(e)
-		e.limit = l.arm(e.t, l.cfg.ZombieWait, zombieLimit)
-		l.mu.Unlock()
-		e.cancel(ErrTimeout)
-		l.cfg.Overdue(&row)
 		l.cfg.Freed()
 	}
 }

@@ -109,13 +109,18 @@ func (x *fixture) report(_ *task.Task, r task.Report) {
 // start takes a slot and starts a task of the kind; its execution is numbered.
 func (x *fixture) start(kind string, timeout time.Duration) *task.Task {
 	x.t.Helper()
+	return x.begin(kind, timeout, false)
+}
+
+func (x *fixture) begin(kind string, timeout time.Duration, suspect bool) *task.Task {
+	x.t.Helper()
 	if !x.Take(kind) {
 		x.t.Fatalf("no slot for %s", kind)
 	}
 	x.n++
 	k := &task.Task{ID: task.ID{1, x.n}, Kind: kind}
 	k.ExecutionID = task.ID{2, x.n}
-	x.Start(x.t.Context(), k, timeout, false)
+	x.Start(x.t.Context(), k, timeout, suspect)
 	return k
 }
 

@@ -109,6 +109,28 @@ func (q *Queue) Pop(n int, now task.Time, take func(kind string) bool) []Item {
 	return out
 }
 
+// Heads calls each with about n tasks that are likely to start next: the first ones of each kind in
+// each bucket.
+func (q *Queue) Heads(n int, each func(Item)) {
+	kinds := 0
+	for b := range q.lane {
+		for _, f := range q.lane[b].order {
+			if !f.empty() {
+				kinds++
+			}
+		}
+	}
+	share := max(n/max(kinds, 1), 1)
+	for b := range q.lane {
+		for _, f := range q.lane[b].order {
+			next := f.items[f.head:]
+			for _, it := range next[:min(len(next), share)] {
+				each(it)
+			}
+		}
+	}
+}
+
 // pick is one call of Pop.
 type pick struct {
 	q    *Queue

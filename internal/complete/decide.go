@@ -19,17 +19,6 @@ type Policy struct {
 	Timeout    time.Duration // hard time-out; task.NoTimeout: none
 }
 
-// MaxRecoveries is how often a task comes back after its executor died under it; the next death
-// makes it DEAD(poison).
-const MaxRecoveries = 2
-
-// suspectDelay is the pause before a suspect runs again.
-const suspectDelay = time.Second
-
-// Suspect reports whether the task may be what takes executors down: an executor runs one suspect
-// at a time, so that bystanders are not condemned with it.
-func Suspect(t *task.Task) bool { return t.Recoveries >= MaxRecoveries }
-
 // Claim assigns a scheduled task to an execution in the leader's own process.
 func Claim(t *task.Task, execution task.ID, executor string, epoch, token int64) *task.Transition {
 	tr := task.Begin(t)
@@ -198,42 +187,4 @@ func Supersede(t *task.Task) *task.Transition {
 	tr := task.Begin(t)
 	tr.Set.Reason, tr.Set.FinishedAt = task.Superseded, task.StoreNow
 	return tr.Then(task.Supersede, task.Superseded, "").Keys(t)
-}
-
-// Lose recovers the executions of a retired epoch. If suspects were among them only they are
-// counted, because one of them is likely the cause; the others come back as they were.
-func Lose(rows []task.Task) []*task.Transition {
-	suspects := false
-	for i := range rows {
-		suspects = suspects || Suspect(&rows[i])
-	}
-	out := make([]*task.Transition, 0, len(rows))
-	for i := range rows {
-		out = append(out, lose(&rows[i], !suspects || Suspect(&rows[i])))
-	}
-	return out
-}
-
-func lose(t *task.Task, count bool) *task.Transition {
-	const words = "its executor is gone"
-	tr := task.Begin(t)
-	m := &tr.Set
-	m.FinishedAt, m.LastOutcome, m.Error = task.StoreNow, task.OutLost, words
-	if t.CancelAsked != 0 {
-		m.Reason = task.ByRequest
-		return tr.Then(task.Cancel, task.ByRequest, words).Keys(t)
-	}
-	tr.Then(task.Lose, task.Lost, words)
-	if count {
-		m.Recoveries++
-	}
-	if m.Recoveries > MaxRecoveries {
-		m.Reason = task.Poison
-		return tr.Then(task.Bury, task.Poison, "").Keys(t)
-	}
-	m.RunAt, m.RunIn = task.StoreNow, 0
-	if m.Recoveries == MaxRecoveries {
-		m.RunIn = suspectDelay
-	}
-	return tr.Then(task.Recover, 0, "").Keys(t)
 }

@@ -2,7 +2,6 @@ package complete
 
 import (
 	"testing"
-	"time"
 
 	"github.com/ax-sched/ax/task"
 )
@@ -112,69 +111,6 @@ func TestSupersedeReasons(t *testing.T) {
 		tr := Supersede(k)
 		if tr.Set.State != state || tr.Set.Reason != task.Superseded || !tr.FreeUnique {
 			t.Errorf("after %d failures: %s(%s)", k.Failures, tr.Set.State, tr.Set.Reason)
-		}
-	}
-}
-
-// lost is a running row that was lost so often before.
-func lost(recoveries int) task.Task {
-	k := row(task.Running)
-	k.Recoveries = recoveries
-	return *k
-}
-
-// TestR04Lose: two recoveries, the second as a suspect after a pause, then DEAD(poison); if a
-// suspect was among the lost, bystanders are not counted.
-func TestR04Lose(t *testing.T) {
-	type fate struct {
-		state      task.State
-		recoveries int
-		in         time.Duration
-	}
-	back := func(n int, in time.Duration) fate { return fate{task.Scheduled, n, in} }
-	for _, c := range []struct {
-		before []int
-		after  []fate
-	}{
-		{[]int{0}, []fate{back(1, 0)}},
-		{[]int{1}, []fate{back(2, time.Second)}},
-		{[]int{2}, []fate{{task.Dead, 3, 0}}},
-		{[]int{0, 0, 1}, []fate{back(1, 0), back(1, 0), back(2, time.Second)}},
-		{[]int{0, 2, 1}, []fate{back(0, 0), {task.Dead, 3, 0}, back(1, 0)}},
-		{nil, nil},
-	} {
-		var rows []task.Task
-		for _, n := range c.before {
-			rows = append(rows, lost(n))
-		}
-		trs := Lose(rows)
-		if len(trs) != len(rows) {
-			t.Fatalf("%d transitions for %d rows", len(trs), len(rows))
-		}
-		for i, tr := range trs {
-			want, m := c.after[i], tr.Set
-			if got := (fate{m.State, m.Recoveries, m.RunIn}); got != want || tr.Check() != nil {
-				t.Errorf("lost %v: row %d becomes %+v, want %+v; %v", c.before, i, got, want, tr.Check())
-			}
-			if m.State == task.Dead && (m.Reason != task.Poison || events(tr) != "lose bury") {
-				t.Errorf("poison: %s, %s", m.Reason, events(tr))
-			}
-			if m.Failures != 0 || m.LastOutcome != task.OutLost || tr.FreeKey != "job/1" {
-				t.Errorf("lost: %d failures, last %s, frees %q", m.Failures, m.LastOutcome, tr.FreeKey)
-			}
-		}
-	}
-}
-
-// TestLoseCanceled: what somebody asked to cancel does not come back.
-func TestLoseCanceled(t *testing.T) {
-	for _, s := range []task.State{task.Running, task.Dispatching} {
-		k := row(s)
-		k.CancelAsked, k.Recoveries = storeNow, 2
-		tr := Lose([]task.Task{*k})[0]
-		if err := tr.Check(); err != nil || tr.Set.State != task.Canceled ||
-			tr.Set.Reason != task.ByRequest || !tr.FreeUnique {
-			t.Errorf("%s: %s, %v", s, events(tr), err)
 		}
 	}
 }

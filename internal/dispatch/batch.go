@@ -13,8 +13,10 @@ import (
 
 // batch is one claim under way. Every item in its has a slot until it is started or let go.
 type batch struct {
-	d   *Dispatcher
-	its []admit.Item
+	d     *Dispatcher
+	its   []admit.Item
+	ahead map[task.ID]*task.Task // rows that were read while these tasks waited
+	rows  map[task.ID]*task.Task // rows that were read now
 }
 
 // claimed is one row about to be claimed.
@@ -24,23 +26,15 @@ type claimed struct {
 	ctx     context.Context
 	limit   time.Duration
 	suspect bool
+	old     bool // the row was read ahead
 	tr      *task.Transition
 }
 
 // claim reads the rows, decides, applies, and starts what was applied. On an error nothing has
 // started and the items keep their slots.
 func (b *batch) claim(ctx context.Context) error {
-	ids := make([]task.ID, len(b.its))
-	for i, it := range b.its {
-		ids[i] = it.ID
-	}
-	rows, err := b.d.cfg.Store.Tasks(ctx, ids)
-	if err != nil {
+	if err := b.read(ctx); err != nil {
 		return err
-	}
-	byID := make(map[task.ID]*task.Task, len(rows))
-	for i := range rows {
-		byID[rows[i].ID] = &rows[i]
 	}
 	name, epoch, ok := b.d.cfg.Member()
 	if !ok {
@@ -51,7 +45,7 @@ func (b *batch) claim(ctx context.Context) error {
 	cs, trs := make([]claimed, 0, len(b.its)), make([]*task.Transition, 0, len(b.its))
 	taken := make(map[task.ID]bool, len(b.its))
 	for _, it := range b.its {
-		row := byID[it.ID]
+		row, old := b.row(it.ID)
 		if taken[it.ID] && row.RunAt == it.RunAt {
 			// It was queued twice: a page read before it moved has hidden the first time. A store
 			// refuses two transitions of one row, and with them the whole batch.
@@ -59,6 +53,7 @@ func (b *batch) claim(ctx context.Context) error {
 			continue
 		}
 		if c, ok := b.look(it, row); ok {
+			c.old = old
 			c.tr = complete.Claim(c.row, b.d.cfg.NewID(), name, epoch, b.d.fence.Token)
 			if plant.On(plant.OverlapIgnored) {
 				c.tr.TakeKey = ""
@@ -84,6 +79,36 @@ func (b *batch) claim(ctx context.Context) error {
 	return b.settle(ctx, cs, res)
 }
 
+// read reads the rows that were not read ahead.
+func (b *batch) read(ctx context.Context) error {
+	ids := make([]task.ID, 0, len(b.its))
+	for _, it := range b.its {
+		if b.ahead[it.ID] == nil {
+			ids = append(ids, it.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	rows, err := b.d.cfg.Store.Tasks(ctx, ids)
+	if err != nil {
+		return err
+	}
+	b.rows = make(map[task.ID]*task.Task, len(rows))
+	for i := range rows {
+		b.rows[rows[i].ID] = &rows[i]
+	}
+	return nil
+}
+
+// row returns what was read of a task, and whether that was done ahead.
+func (b *batch) row(id task.ID) (row *task.Task, old bool) {
+	if row := b.ahead[id]; row != nil {
+		return row, true
+	}
+	return b.rows[id], false
+}
+
 // look decides whether a due task may be claimed now; if not, it gives its slot back.
 func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	d := b.d
@@ -99,7 +124,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.cfg.Settled(it)
 		return claimed{}, false
 	}
-	if c.suspect && !d.cfg.Local.TakeSuspect() {
+	if c.suspect && !d.cfg.Local.TakeSuspect(complete.SuspectTime) {
 		d.cfg.Local.Give(it.Kind)
 		d.mu.Lock()
 		d.suspects = append(d.suspects, it)
@@ -138,6 +163,12 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 			d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
 		case store.KeyBusy:
 			busy = append(busy, c)
+		case store.Conflict:
+			if c.old {
+				d.cfg.Later(c.it, c.it.RunAt) // it comes back at once and is read
+			} else {
+				d.cfg.Settled(c.it)
+			}
 		default:
 			d.cfg.Settled(c.it)
 		}

@@ -64,12 +64,15 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	queue    admit.Queue
-	suspects []admit.Item // wait until the running suspect has ended
+	ahead    ahead
+	claims   int          // under way
+	suspects []admit.Item // wait for the place of the one that runs
 }
 
 // New returns a Dispatcher for a term; its Run does the work.
 func New(cfg Config, f store.Fence) *Dispatcher {
-	return &Dispatcher{cfg: cfg, fence: f, wake: make(chan struct{}, 1)}
+	return &Dispatcher{cfg: cfg, fence: f, wake: make(chan struct{}, 1),
+		ahead: ahead{wake: make(chan struct{}, 1), rows: map[task.ID]*task.Task{}}}
 }
 
 // Push adds due tasks.
@@ -180,13 +183,14 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 // runOnce claims one batch and returns how many tasks it looked at.
 func (d *Dispatcher) runOnce(ctx context.Context) (int, error) {
-	its := d.pop()
+	its, rows := d.pop()
 	if len(its) == 0 {
 		return 0, nil
 	}
+	defer d.claimed()
 	ctx, cancel := clock.Limit(ctx)
 	defer cancel()
-	b := batch{d: d, its: its}
+	b := batch{d: d, its: its, ahead: rows}
 	if err := b.claim(ctx); err != nil {
 		if !plant.On(plant.ClaimDropped) {
 			b.putBack()
@@ -196,17 +200,32 @@ func (d *Dispatcher) runOnce(ctx context.Context) (int, error) {
 	return len(its), nil
 }
 
-// pop takes from the queue what may start now; each has a slot.
-func (d *Dispatcher) pop() []admit.Item {
+// crowd is how many waiting tasks are better claimed together, by one worker in as few commits as
+// the slots allow, than by several at the same time.
+const crowd = 32
+
+// claimed ends a claim.
+func (d *Dispatcher) claimed() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.claims--
+}
+
+// pop takes from the queue what may start now; each has a slot. Beside it come the rows that were
+// read ahead.
+func (d *Dispatcher) pop() ([]admit.Item, map[task.ID]*task.Task) {
 	if d.cfg.Backlog() > MaxBacklog {
-		return nil // the completer wakes the dispatcher when it has recorded some
+		return nil, nil // the completer wakes the dispatcher when it has recorded some
 	}
 	if _, _, ok := d.cfg.Member(); !ok {
-		return nil
+		return nil, nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	// While one runs the others would be taken out and put back without end.
+	if d.claims > 0 && d.queue.Len() > crowd {
+		return nil, nil
+	}
+	// While one has the place the others would be taken out and put back without end.
 	if d.cfg.Local.SuspectFree() || plant.On(plant.SuspectsSpin) {
 		for _, it := range d.suspects {
 			d.queue.Push(it)
@@ -214,5 +233,9 @@ func (d *Dispatcher) pop() []admit.Item {
 		d.suspects = d.suspects[:0]
 	}
 	n := min(d.cfg.Local.Free(), maxBatch)
-	return d.queue.Pop(n, d.cfg.Now(), d.cfg.Local.Take)
+	its := d.queue.Pop(n, d.cfg.Now(), d.cfg.Local.Take)
+	if len(its) > 0 {
+		d.claims++
+	}
+	return its, d.ahead.take(its, d.queue.Len())
 }

@@ -99,9 +99,14 @@ func dispatcher(t *testing.T, slots int, hold time.Duration, f func(r *rig)) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- r.Run(ctx) }()
+		ahead := make(chan error, 1)
+		go func() { ahead <- r.ReadAhead(ctx) }()
 		f(r)
 		handlers.Wait()
 		cancel()
+		if err := <-ahead; !errors.Is(err, context.Canceled) {
+			t.Errorf("ReadAhead: %v", err)
+		}
 		if err := <-done; !errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrFenced) {
 			t.Errorf("Run: %v", err)
 		}

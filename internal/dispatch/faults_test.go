@@ -1,11 +1,13 @@
 package dispatch
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -153,6 +155,31 @@ func TestSuspectsOneAtATime(t *testing.T) {
 			time.Sleep(10 * time.Second)
 		}
 		synctest.Wait()
+		if r.store.reads > 20 || r.Waiting() != 0 {
+			t.Errorf("%d reads, %d wait", r.store.reads, r.Waiting())
+		}
+	})
+}
+
+// TestEndlessSuspect: one that runs on and on keeps the others waiting for its time, no longer.
+func TestEndlessSuspect(t *testing.T) {
+	dispatcher(t, 8, 30*time.Minute, func(r *rig) {
+		ctx, cancel := context.WithCancel(r.t.Context())
+		defer cancel()
+		go r.local.Run(ctx)
+		r.Push(r.insert(3, "k", func(_ int, k *task.Task) { k.Recoveries = 2 }))
+		for i := range 3 {
+			synctest.Wait()
+			if r.runs() != 1+i {
+				t.Errorf("%d run after %s", r.runs(), time.Since(r.began))
+			}
+			time.Sleep(complete.SuspectTime - time.Second)
+			synctest.Wait()
+			if r.runs() != 1+i {
+				t.Errorf("%d run after %s", r.runs(), time.Since(r.began))
+			}
+			time.Sleep(time.Second + 10*time.Millisecond)
+		}
 		if r.store.reads > 20 || r.Waiting() != 0 {
 			t.Errorf("%d reads, %d wait", r.store.reads, r.Waiting())
 		}

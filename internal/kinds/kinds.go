@@ -70,6 +70,17 @@ func (s *Set[H]) Find(name string) *Kind[H] {
 	return s.m[name]
 }
 
+// Has reports whether a kind is in the set.
+func (s *Set[H]) Has(name string) bool { return s.Find(name) != nil }
+
+// Limit is how many of a kind may run at the same time, or 0.
+func (s *Set[H]) Limit(name string) int {
+	if k := s.Find(name); k != nil {
+		return k.Limit
+	}
+	return 0
+}
+
 // Policy merges a task's own options over its kind's.
 func (s *Set[H]) Policy(t *task.Task) complete.Policy {
 	p := s.base

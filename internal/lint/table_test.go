@@ -50,10 +50,14 @@ var table = map[string][]string{
 	// An executor keeps its own lease: heartbeats belong to who does the work.
 	"executor": {"task", "registry", "internal/clock", "internal/timer"},
 
-	// Where they meet. The root sees contracts and never a driver; the binary sees all.
-	"": {"task", "cron", "retry", "lease", "registry", "store", "executor",
-		"internal/clock", "internal/group", "internal/leader", "internal/trigger",
-		"internal/dispatch", "internal/complete", "internal/sweep", "internal/random",
+	// Where they meet: the engine puts the parts together, starts and stops them.
+	composition: {"task", "lease", "registry", "store", "executor", "internal/clock",
+		"internal/group", "internal/leader", "internal/trigger", "internal/dispatch",
+		"internal/complete", "internal/sweep"},
+
+	// What callers see. The root sees contracts and never a driver; the binary sees all.
+	"": {"task", "cron", "retry", "lease", "registry", "store", "executor", composition,
+		"internal/clock", "internal/trigger", "internal/complete", "internal/random",
 		"internal/kinds"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
@@ -71,6 +75,9 @@ var table = map[string][]string{
 		"internal/trigger", "internal/admit", "internal/dispatch", "internal/complete",
 		"internal/sweep"},
 }
+
+// composition is the package that imports most others, as many as the root may.
+const composition = "internal/engine"
 
 // plant is importable by every package: it holds constants, false in every build without
 // their tag, that put a known fault into the code so that the simulation can find it.

@@ -89,6 +89,7 @@ type run struct {
 	kind     string
 	overlap  string
 	limit    time.Duration // its hard time-out
+	suspect  bool
 	proc     *process
 	epoch    int64
 	started  bool

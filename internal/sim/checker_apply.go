@@ -184,7 +184,7 @@ func (c *checker) counters(tr *task.Transition, before, r *shadow) {
 		case task.Fail, task.TimeOut:
 			failures++
 		case task.Lose:
-			recoveries += r.Recoveries - before.Recoveries // 0 for a bystander of a suspect
+			recoveries += r.Recoveries - before.Recoveries // 0 if another is to blame
 			if d := r.Recoveries - before.Recoveries; d != 0 && d != 1 {
 				c.fail("I12", "task %s: one loss changed its recoveries by %d", r.ID, d)
 			}

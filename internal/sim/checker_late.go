@@ -16,8 +16,8 @@ func (c *checker) wait(r *shadow, now task.Time) time.Duration {
 	return c.at - max(c.at-now.Sub(r.RunAt), r.entered, c.quiet, c.kinds[r.Kind])
 }
 
-// exempt reports whether a task may wait for ever: one suspect runs at a time, and a kind may
-// have no handler.
+// exempt reports whether a task may wait for longer than a run takes: one suspect runs at a time,
+// and a kind may have no handler.
 func (c *checker) exempt(r *shadow) bool {
 	return complete.Suspect(&r.Task) || r.Kind == lateKind && !c.allKinds
 }

@@ -123,6 +123,7 @@ func (c *checker) buried(before, r *shadow, m task.Move) {
 		ok = x != nil && x.ended && x.verdict.kind == permanent
 	case task.Poison:
 		ok = r.Recoveries == complete.MaxRecoveries+1
+		c.condemned(x)
 	}
 	if !ok {
 		c.fail("I12", "task %s is DEAD(%s) with %d failures and %d recoveries", r.ID, m.Reason,

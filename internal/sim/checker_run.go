@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -84,7 +85,7 @@ func (c *checker) assigned(p *process, r *shadow) {
 		c.fail("I6", "execution %s was claimed twice", r.ExecutionID)
 	}
 	x := &run{id: r.ExecutionID, task: r.ID, kind: r.Kind, overlap: r.OverlapKey, proc: p,
-		epoch: r.Epoch, limit: c.policy(&r.Task).timeout}
+		epoch: r.Epoch, limit: c.policy(&r.Task).timeout, suspect: complete.Suspect(&r.Task)}
 	c.single(x)
 	c.runs[x.id] = x
 	c.tasks[r.ID] = append(c.tasks[r.ID], x)
@@ -144,6 +145,7 @@ func (c *checker) begun(p *process, t *ax.Task, now task.Time) *run {
 			"installed", x.id, t.Attempt, t.Token, r.Attempt, c.token)
 	}
 	c.single(x)
+	c.alone(x)
 	c.slotsHeld(p)
 	return x
 }

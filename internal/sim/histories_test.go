@@ -17,7 +17,8 @@ type badHistory struct {
 
 func badHistories() []badHistory {
 	all := append(badWrites(), badRuns()...)
-	return append(append(all, badFires()...), badEnds()...)
+	all = append(append(all, badSuspects()...), badFires()...)
+	return append(all, badEnds()...)
 }
 
 // badWrites are writes that no store should take, and answers that no store should give.
@@ -158,7 +159,7 @@ func badRuns() []badHistory {
 		}},
 		{"I6", "lost with a live lease", func(h *history) {
 			r, _ := h.start("quick", "")
-			h.apply(h.fence(), complete.Lose([]task.Task{r.Task})[0])
+			h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, h.now())[0])
 		}},
 		{"I6", "success that was none", func(h *history) {
 			r, x := h.start("quick", "")
@@ -230,6 +231,44 @@ func badRuns() []badHistory {
 		{"I23", "leadership moves for no reason", func(h *history) {
 			h.calm = true
 			h.installed(h.p, 2)
+		}},
+	}
+}
+
+// badSuspects are tasks that are blamed for the death of an executor.
+func badSuspects() []badHistory {
+	suspect := func(h *history) (*shadow, *run) {
+		t := task.Task{ID: h.id(), Kind: "long", MaxRetries: -1}
+		t.State, t.Run, t.RunAt = task.Scheduled, 1, h.now()
+		t.Recoveries = complete.MaxRecoveries
+		h.insert(t)
+		h.claim(h.rows[t.ID])
+		return h.rows[t.ID], h.begin(h.rows[t.ID])
+	}
+	lose := func(h *history, r *shadow) { // as if it had just started
+		h.died(h.p)
+		h.wait(time.Minute)
+		h.declaredLost(epochOne)
+		h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, r.StartedAt)[0])
+	}
+	return []badHistory{
+		{"R04", "two at a time", func(h *history) {
+			suspect(h)
+			h.wait(complete.SuspectTime / 2)
+			suspect(h)
+		}},
+		{"R04", "condemned after hours", func(h *history) {
+			r, _ := suspect(h)
+			h.wait(time.Hour)
+			h.renewed(epochOne)
+			lose(h, r)
+		}},
+		{"R04", "condemned for its follower", func(h *history) {
+			r, _ := suspect(h)
+			h.wait(complete.SuspectTime)
+			h.believes(epochOne, h.at)
+			suspect(h)
+			lose(h, r)
 		}},
 	}
 }

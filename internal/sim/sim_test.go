@@ -99,8 +99,8 @@ func expected() []string {
 		"retry", "hand_back", "claim handed back", "ask_cancel", "cancel", "executor lost",
 		"skipped overlap", "superseded", "fires collapsed",
 		"fire of a changed job", "slots full", "dead exhausted", "dead permanent", "dead poison",
-		"answer lost: insert", "answer lost: apply", "answer lost: fire", "answer lost: install",
-		"answer lost: register", "answer lost: acquire", "answer lost: put job")
+		"suspect runs", "answer lost: insert", "answer lost: apply", "answer lost: fire",
+		"answer lost: install", "answer lost: register", "answer lost: acquire", "answer lost: put job")
 }
 
 // tally adds up what the seeds have seen.

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
@@ -32,6 +33,8 @@ type Config struct {
 	// Silence is how long this process must itself have seen no renewal of an expired lease before
 	// the executor is declared lost: a heartbeat and 2 s. After an outage every lease is expired.
 	Silence time.Duration
+	// TTL is the life of an executor's lease: it was renewed last so long before its end.
+	TTL time.Duration
 	// Recovered is told of each task that was recovered; it must not block.
 	Recovered func(t *task.Task)
 	Failed    func(error)
@@ -40,9 +43,10 @@ type Config struct {
 
 // Sweeper recovers executions of lost executors for the time of one leader's term.
 type Sweeper struct {
-	cfg  Config
-	seen map[int64]sighting // by epoch
-	last time.Duration      // when the members were last read
+	cfg   Config
+	seen  map[int64]sighting  // by epoch
+	last  time.Duration       // when the members were last read
+	ended map[int64]task.Time // by epoch retired here: when its executor died at the latest
 }
 
 // sighting is when a member's renewals were last seen to grow.
@@ -58,7 +62,9 @@ const outage = 2 * time.Second
 const page = 1000
 
 // New returns a Sweeper that has seen nothing yet.
-func New(cfg Config) *Sweeper { return &Sweeper{cfg: cfg, seen: map[int64]sighting{}} }
+func New(cfg Config) *Sweeper {
+	return &Sweeper{cfg: cfg, seen: map[int64]sighting{}, ended: map[int64]task.Time{}}
+}
 
 // Run sweeps at once and then regularly, until ctx ends or a newer leader exists.
 func (s *Sweeper) Run(ctx context.Context) error {
@@ -103,12 +109,24 @@ func (s *Sweeper) runOnce(ctx context.Context) error {
 			lost[r.Epoch] = append(lost[r.Epoch], r)
 		}
 	}
-	for _, rs := range lost {
-		if err := s.recover(ctx, rs); err != nil {
+	maps.DeleteFunc(s.ended, func(epoch int64, _ task.Time) bool { return lost[epoch] == nil })
+	for epoch, rs := range lost {
+		if err := s.recover(ctx, rs, s.end(epoch)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// end returns the latest instant at which the executor of a lost epoch can have died. That is now
+// if somebody else has retired it, who mostly is its successor: of a process that comes back under
+// its own name, or on SQLite, nobody knows how long it was away.
+func (s *Sweeper) end(epoch int64) task.Time {
+	now := s.cfg.Now()
+	if at, ok := s.ended[epoch]; ok {
+		return min(now, at)
+	}
+	return now
 }
 
 func (s *Sweeper) live(ctx context.Context) ([]task.Task, error) {
@@ -147,6 +165,9 @@ func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]b
 			!plant.On(plant.LostAtOnce) {
 			continue
 		}
+		// Had it lived for longer than the silence it would have renewed once more. Noted before,
+		// because nobody finds it among the members when the answer is lost.
+		s.ended[m.Epoch] = m.Until.Add(min(s.cfg.Silence-s.cfg.TTL, 0))
 		switch err := s.cfg.Registry.Retire(ctx, m.Epoch); {
 		case err == nil:
 			delete(alive, m.Epoch)
@@ -159,9 +180,9 @@ func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]b
 	return alive, nil
 }
 
-// recover schedules the executions of one lost epoch again.
-func (s *Sweeper) recover(ctx context.Context, rows []task.Task) error {
-	trs := complete.Lose(rows)
+// recover schedules the executions of one lost epoch again, whose executor died at end or before.
+func (s *Sweeper) recover(ctx context.Context, rows []task.Task, end task.Time) error {
+	trs := complete.Lose(rows, end)
 	res, err := s.cfg.Store.Apply(ctx, s.cfg.Fence, trs)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)

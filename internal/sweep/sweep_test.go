@@ -32,6 +32,7 @@ type flaky struct {
 
 	mu      sync.Mutex
 	down    bool
+	partial bool   // answers to Retire are lost, and Apply does not get through
 	members func() // called before members are read
 }
 
@@ -71,6 +72,28 @@ func (f *flaky) Members(ctx context.Context) ([]registry.Member, error) {
 	return f.Registry.Members(ctx)
 }
 
+func (f *flaky) isPartial() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.partial
+}
+
+func (f *flaky) Retire(ctx context.Context, epoch int64) error {
+	err := f.Registry.Retire(ctx, epoch)
+	if f.isPartial() {
+		return errDown
+	}
+	return err
+}
+
+func (f *flaky) Apply(ctx context.Context, fence store.Fence, trs []*task.Transition) (
+	[]store.Result, error) {
+	if f.isPartial() {
+		return nil, errDown
+	}
+	return f.Store.Apply(ctx, fence, trs)
+}
+
 func (f *flaky) Renew(ctx context.Context, epoch int64, d time.Duration) error {
 	if err := f.err(); err != nil {
 		return err
@@ -84,6 +107,7 @@ type site struct {
 	store *flaky
 	start time.Time
 	n     int
+	ttl   time.Duration // of executor leases
 
 	mu        sync.Mutex
 	skew      time.Duration // of the leader's estimate of the store's time
@@ -95,7 +119,8 @@ func onSite(t *testing.T, f func(s *site)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		m := memory.New(memory.Options{})
-		f(&site{t: t, store: &flaky{Store: m, Registry: m.Registry()}, start: time.Now()})
+		f(&site{t: t, store: &flaky{Store: m, Registry: m.Registry()}, start: time.Now(),
+			ttl: leaseTTL})
 	})
 }
 
@@ -104,7 +129,7 @@ func (s *site) executor(name string) (epoch int64, kill func()) {
 	s.t.Helper()
 	s.n++
 	epoch, err := s.store.Register(s.t.Context(), registry.Member{Name: name,
-		Instance: fmt.Sprint(name, s.n), Group: "g", Slots: 8}, leaseTTL)
+		Instance: fmt.Sprint(name, s.n), Group: "g", Slots: 8}, s.ttl)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -119,7 +144,7 @@ func (s *site) executor(name string) (epoch int64, kill func()) {
 			case <-ctx.Done():
 				return
 			case <-tick.C:
-				s.store.Renew(ctx, epoch, leaseTTL)
+				s.store.Renew(ctx, epoch, s.ttl)
 			}
 		}
 	}()
@@ -161,7 +186,7 @@ func (s *site) lead() (end func()) {
 			defer s.mu.Unlock()
 			return task.FromGo(time.Now().Add(s.skew))
 		},
-		Since: func() time.Duration { return time.Since(s.start) }, Silence: silence,
+		Since: func() time.Duration { return time.Since(s.start) }, Silence: silence, TTL: s.ttl,
 		Recovered: func(k *task.Task) {
 			s.mu.Lock()
 			defer s.mu.Unlock()

@@ -256,7 +256,9 @@ func (t *Trigger) runOnce(ctx context.Context, what func() ([]reading, []store.C
 			full := len(rows) == cs[i].Limit
 			switch rs[i].why {
 			case hot:
-				if full { // follow it to its end: it is short, unless there is a backlog
+				// Follow it to its end: it is short, unless there is a backlog of known rows, which
+				// has no use for more.
+				if full && (taken > 0 || rows[len(rows)-1].RunAt > at) {
 					c := cs[i]
 					c.After = rows[len(rows)-1].Mark
 					hotter, again = append(hotter, c), append(again, rs[i])
@@ -337,7 +339,7 @@ func (t *Trigger) pollCursors() ([]reading, []store.Cursor) {
 	near := task.Time(t.win.ahead.Microseconds())
 	return t.choose(func(l *lane, now task.Time, add adder) {
 		t.far(l, now, add)
-		if lo, hi := now-near, min(now+near, l.mark.RunAt); lo < hi {
+		if lo, hi := now-near, min(now.Add(t.cfg.Poll+t.cfg.Poll/4), l.mark.RunAt); lo < hi {
 			add(l, hot, store.Mark{RunAt: lo}, hi)
 		}
 		if hi := min(now-near, l.mark.RunAt); slow && hi > 0 {

@@ -144,7 +144,7 @@ func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 	}
 	readers := newLane(n - 3)
 	s.flusher = line{s.pool, newLane(1)}
-	s.claimer = line{s.pool, newLane(1)}
+	s.claimer = line{s.pool, newLane(2)}
 	s.completer = line{s.pool, newLane(1)}
 	s.readers = line{s.pool, readers}
 	s.slow = line{s.pool, readers}

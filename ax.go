@@ -93,6 +93,7 @@ func New(st Store, cfg Config) (*Scheduler, error) {
 	if s.cfg.NodeID == "" {
 		s.cfg.NodeID = "node-" + s.rand.Token()
 	}
+	s.watch()
 	return s, nil
 }
 

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"time"
 
+	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -28,6 +31,19 @@ type Config struct {
 	RequireKind bool
 	// Logger takes what an operator must know. Default: slog.Default().
 	Logger *slog.Logger
+	// Observer is told what happens in this process, for metrics and traces. Default: none.
+	Observer Observer
+	// Middleware is put round the handlers of all kinds, the first outermost; [Use] adds to one
+	// kind, inside of it.
+	Middleware []Middleware
+	// Redact masks the texts of errors and panics before they are stored and logged. It is called
+	// on many goroutines and must return; if it panics, the text is withheld. Default: nil, none.
+	Redact func(text string) string
+
+	// Retention says how long finished tasks stay; the leader deletes them with their history, by
+	// and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes that may
+	// lead.
+	Retention Retention
 
 	// Tick is the resolution of due times, 1 ms (default) to 1 s.
 	Tick time.Duration
@@ -58,6 +74,13 @@ type Config struct {
 	Seed uint64
 }
 
+// Retention says how long finished tasks stay in the table, by state and, where that is not enough,
+// by kind or job. Less than a minute is refused; a negative time is for ever.
+type Retention = store.Retention
+
+// Keep is one rule of a [Retention]; a field that is 0 leaves it to the next more general one.
+type Keep = store.Keep
+
 // loadedTasks is how many tasks that are due or almost due are held in memory for each priority; as
 // many that are due later are held for all priorities together.
 const loadedTasks = 100_000
@@ -83,6 +106,8 @@ func (c Config) withDefaults() (Config, error) {
 	if c.Group == "" {
 		c.Group = "default"
 	}
+	c.Retention.Kinds, c.Retention.Jobs = maps.Clone(c.Retention.Kinds), maps.Clone(c.Retention.Jobs)
+	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
 	if c.Logger == nil {
 		c.Logger = slog.Default()
 	}
@@ -115,10 +140,14 @@ func (c Config) validate() error {
 			bad(f.name, "is %s; use %s to %s", f.d, f.min, f.max)
 		}
 	}
+	if slices.ContainsFunc(c.Middleware, func(m Middleware) bool { return m == nil }) {
+		bad("Middleware", "has a nil; leave it out")
+	}
 	if c.Slots < 1 || c.Slots > 100_000 {
 		bad("Slots", "is %d; use 1 to 100,000", c.Slots)
 	}
-	errs = append(errs, task.CheckName("Config.NodeID", c.NodeID, true),
+	errs = append(errs, c.Retention.Check("Config.Retention"),
+		task.CheckName("Config.NodeID", c.NodeID, true),
 		task.CheckName("Config.Group", c.Group, false),
 		task.CheckName("Config.Service", c.Service, true))
 	return errors.Join(errs...)

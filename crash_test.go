@@ -74,6 +74,7 @@ func child(dsn, log string) {
 		_, err := fmt.Fprintf(f, "start %s %d\n", t.ID, t.Attempt)
 		return err
 	})
+	a.Handle("order.close", dieInTx(dsn, f))
 	if err := a.Run(ctx); err != nil {
 		fail(err)
 	}
@@ -137,7 +138,7 @@ func killedTwice(t *testing.T, dsn string) {
 	}
 	spawn(t, dsn, log)
 	await(t, "the end of all tasks", func() bool {
-		m, err := st.Count(t.Context())
+		m, err := st.Count(t.Context(), 0)
 		return err == nil && m[task.Succeeded] == n
 	})
 	seen := starts(t, log)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ax-sched/ax/cron"
 	"github.com/ax-sched/ax/executor"
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/lease"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -15,7 +16,7 @@ var (
 	// ErrNotFound: there is no such task or job.
 	ErrNotFound = store.ErrNotFound
 	// ErrConflict: the task's state does not allow it, or somebody changed it at the same time.
-	ErrConflict = errors.New("the state of the task does not allow this")
+	ErrConflict = complete.ErrConflict
 	// ErrUnknownKind: no handler for the kind in this process, and Config.RequireKind is set.
 	ErrUnknownKind = errors.New("no handler for this kind")
 	// ErrDuplicateKind: the kind has a handler already.

@@ -15,6 +15,12 @@ import (
 // The context ends when the attempt should: see context.Cause. A panic is an error with its stack.
 type Handler func(ctx context.Context, t *Task) error
 
+// Middleware wraps a handler: it may look at the task, change the context, the handler's copy of
+// the task or the error, or not call the handler at all. It is called once, when the handler is
+// registered; what it returns runs for every attempt, many at the same time. In a list the first
+// is outermost: it starts first and ends last. A panic in it is like one in the handler.
+type Middleware = func(Handler) Handler
+
 // Task is what a handler sees of the task it runs. It is the handler's own copy.
 type Task struct {
 	ID          ID
@@ -90,6 +96,52 @@ func Retry(p retry.Policy) HandleOption {
 	}
 }
 
+// Unknown says what follows an attempt whose end nobody knows: it was lost with its process, or
+// goes on after its hard time-out and Config.ZombieWait.
+type Unknown = task.Unknown
+
+// The policies for unknown ends.
+const (
+	RetryUnknown = task.UnknownRetry // run it again: it may run twice
+	HoldUnknown  = task.UnknownHold  // HELD: a person decides, or its late report does
+)
+
+// OnUnknown sets what follows an attempt whose end nobody knows. Default: [RetryUnknown].
+func OnUnknown(u Unknown) HandleOption {
+	return func(r *registration) error {
+		r.Policy.OnUnknown = u
+		return task.CheckUnknown(u)
+	}
+}
+
+// AtMostOnce never calls the handler again for a task by itself: no retries, and [HoldUnknown].
+// Only [Snooze], [Release] and persons run a task again. A task's own MaxRetries or OnUnknown
+// replace it.
+func AtMostOnce() HandleOption {
+	return func(r *registration) error {
+		r.Policy.MaxRetries, r.Policy.OnUnknown = 0, HoldUnknown
+		return nil
+	}
+}
+
+// MaxLateness skips tasks that are not begun within so long of when they were due: SKIPPED(late).
+// Default: 0, none.
+func MaxLateness(d time.Duration) HandleOption {
+	return func(r *registration) error {
+		r.Policy.MaxLateness = d
+		return task.CheckSpan("MaxLateness", d)
+	}
+}
+
+// MaxLifetime makes a task HELD whose attempt gives no result within so long of its start. Its late
+// report still counts. Default: 0, none.
+func MaxLifetime(d time.Duration) HandleOption {
+	return func(r *registration) error {
+		r.Policy.MaxLifetime = d
+		return task.CheckSpan("MaxLifetime", d)
+	}
+}
+
 // Concurrency limits how many tasks of the kind run in this process at the same time. Default: no
 // limit but Config.Slots.
 func Concurrency(n int) HandleOption {
@@ -98,6 +150,14 @@ func Concurrency(n int) HandleOption {
 			return &InputError{Field: "Concurrency", Reason: fmt.Sprintf("is %d; use 1 or more", n)}
 		}
 		r.Limit = n
+		return nil
+	}
+}
+
+// Use puts middleware round the handler of this kind, inside that of [Config.Middleware].
+func Use(ms ...Middleware) HandleOption {
+	return func(r *registration) error {
+		r.Middleware = append(r.Middleware, ms...)
 		return nil
 	}
 }
@@ -128,6 +188,9 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 		if err := o(r); err != nil {
 			return err
 		}
+	}
+	if err := r.Wrap(s.cfg.Middleware); err != nil {
+		return err
 	}
 	if !s.kinds.Add(kind, r) {
 		return ErrDuplicateKind

@@ -99,7 +99,7 @@ func TestBadTasks(t *testing.T) {
 		_, err = a.SubmitMany(t.Context(), []ax.NewTask{{Kind: "good"}, c.n})
 		wantField(t, c.what+" among many", err, c.field)
 	}
-	if n, err := st.Count(t.Context()); err != nil || len(n) != 0 {
+	if n, err := st.Count(t.Context(), 0); err != nil || len(n) != 0 {
 		t.Errorf("rows were written: %v, %v", n, err)
 	}
 }
@@ -182,7 +182,7 @@ func TestEmptyKeyIsNoKey(t *testing.T) {
 	if err != nil || rs[0].Duplicate || rs[1].Duplicate {
 		t.Errorf("%+v, %v", rs, err)
 	}
-	if n, err := st.Count(t.Context()); err != nil || n[task.Scheduled] != 5 {
+	if n, err := st.Count(t.Context(), 0); err != nil || n[task.Scheduled] != 5 {
 		t.Errorf("%v, %v", n, err)
 	}
 	if err := a.CancelKey(t.Context(), "k", "", ax.By{}); !errors.Is(err, ax.ErrNotFound) {
@@ -231,7 +231,7 @@ func TestSameID(t *testing.T) {
 			t.Errorf("%+v, %v", r, err)
 		}
 	}
-	if n, err := st.Count(t.Context()); err != nil || n[task.Scheduled] != 1 {
+	if n, err := st.Count(t.Context(), 0); err != nil || n[task.Scheduled] != 1 {
 		t.Errorf("%v, %v", n, err)
 	}
 }
@@ -275,6 +275,39 @@ func TestClosedStore(t *testing.T) {
 		"CancelKey": a.CancelKey(ctx, "k", "key", ax.By{})} {
 		if !errors.Is(err, ax.ErrClosed) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestInputOfLimits(t *testing.T) {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	soon := time.Now().Add(time.Minute)
+	for field, n := range map[string]ax.NewTask{
+		"at_most_once": {AtMostOnce: true, MaxRetries: ax.Int(1)},
+		"on_unknown":   {OnUnknown: 3},
+		"expires_at":   {ExpiresAt: soon, RunAt: soon.Add(1)},
+		"max_lateness": {MaxLateness: -1},
+		"max_lifetime": {MaxLifetime: -1},
+	} {
+		n.Kind = "k"
+		_, err := a.Submit(t.Context(), n)
+		var input *ax.InputError
+		if !errors.As(err, &input) || input.Field != field {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	_, err = a.Submit(t.Context(), ax.NewTask{Kind: "k", AtMostOnce: true,
+		OnUnknown: ax.RetryUnknown})
+	if err == nil {
+		t.Error("at most once with retries of unknown ends is accepted")
+	}
+	for name, o := range map[string]ax.HandleOption{"OnUnknown": ax.OnUnknown(9),
+		"MaxLateness": ax.MaxLateness(-1), "MaxLifetime": ax.MaxLifetime(-1)} {
+		if a.Handle(name, func(context.Context, *ax.Task) error { return nil }, o) == nil {
+			t.Errorf("Handle takes a wrong %s", name)
 		}
 	}
 }

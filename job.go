@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/internal/trigger"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
@@ -37,11 +38,10 @@ func After(d time.Duration) Schedule { return Schedule{s: task.Schedule{After: d
 // At fires once. An instant that has passed when the job is made fires at once; one that has passed
 // when it replaces another schedule never fires.
 func At(t time.Time) Schedule {
-	if !task.ValidTime(t) {
-		return Schedule{err: &InputError{Field: "schedule.at", Reason: fmt.Sprintf(
-			"is %s; use a time from 1970 to 9999", t.UTC().Format(time.RFC3339))}}
+	if t.IsZero() {
+		t = time.Unix(0, 0) // "not set" is no instant either
 	}
-	return Schedule{s: task.Schedule{At: task.FromGo(t)}}
+	return Schedule{s: task.Schedule{At: task.FromGo(t)}, err: task.CheckInstant("schedule.at", t)}
 }
 
 // Overlap says what happens when a fire is due while the task of an earlier one still runs.
@@ -56,15 +56,43 @@ const (
 	Allow
 )
 
-// JobSpec defines a job. Name, Schedule and Kind are required.
+// Misfire says what happens to fires that were missed: while nobody scheduled, while the job was
+// paused, or because a clock has jumped. Whatever it says, each fire time has its record.
+type Misfire = task.Misfire
+
+// The misfire policies. The default runs the latest missed fire, whose task stands for the others.
+// MisfireAll needs an Overlap other than Skip.
+const (
+	MisfireOnce = task.MisfireOnce
+	MisfireSkip = task.MisfireSkip // later than MisfireGrace: one task SKIPPED(misfire)
+	MisfireAll  = task.MisfireAll  // but only the latest MisfireCap run, in their order
+)
+
+// JobSpec defines a job. Name, Schedule and Kind or Args are required.
 type JobSpec struct {
 	// Name identifies the job: putting it again replaces the definition.
 	Name     string
 	Schedule Schedule
 	Kind     string
 	Payload  []byte
+	Args     Args // sets Kind and Payload, as in NewTask
 	Overlap  Overlap
-	Priority Priority
+	// OverlapKey is shared with other jobs and tasks that must not run at the same time. Default: a
+	// key of the job's own.
+	OverlapKey string
+	// Misfire says what happens to missed fires; see [MisfireOnce]. MisfireGrace is how late
+	// MisfireSkip still runs one (default 5 s), MisfireCap how many MisfireAll runs (default 100).
+	Misfire      Misfire
+	MisfireGrace time.Duration
+	MisfireCap   int
+	// Jitter makes a fire due up to this long after its fire time. How long depends on nothing but
+	// the job's name and the fire time. It must be less than the distance of two fires.
+	Jitter time.Duration
+	// StartsAt, EndsAt and MaxFires bound the fires: none before, none after, none after so many
+	// that were to run. Not set: no bound.
+	StartsAt, EndsAt time.Time
+	MaxFires         int
+	Priority         Priority
 	// Timeout, MaxRetries and Retry replace those of the kind where set.
 	Timeout    time.Duration
 	MaxRetries *int
@@ -75,8 +103,7 @@ type JobSpec struct {
 
 // PutJob makes the job or replaces its definition. Any number of replicas may put the same job:
 // it stays one definition with one record for each fire time. A replaced schedule starts anew; it
-// owes no fires of the past. Of fires missed while nobody scheduled, the latest one runs and
-// stands for the others.
+// owes no fires of the past. A paused job stays paused.
 func (s *Scheduler) PutJob(ctx context.Context, spec JobSpec) error {
 	j, err := s.job(&spec)
 	if err != nil {
@@ -98,6 +125,51 @@ func (s *Scheduler) DeleteJob(ctx context.Context, name string) error {
 	return nil
 }
 
+// PauseJob stops the fires of a job until somebody resumes it, or until an instant unless that is
+// zero. Tasks of earlier fires go on. Pausing again replaces the pause.
+func (s *Scheduler) PauseJob(ctx context.Context, name string, until time.Time, by By) error {
+	return s.desk().Pause(ctx, act(name, by), until)
+}
+
+// ResumeJob lets a paused job fire again. Its misfire policy decides about the fires of the pause,
+// as it does after downtime. Resuming a job that is not paused changes nothing.
+func (s *Scheduler) ResumeJob(ctx context.Context, name string, by By) error {
+	return s.desk().Resume(ctx, act(name, by))
+}
+
+// SkipNext says that the next fire of a job shall not run, and returns its time: it is recorded as
+// SKIPPED(request). Until then a repeated call changes nothing. [ErrConflict]: it is made already.
+func (s *Scheduler) SkipNext(ctx context.Context, name string, by By) (time.Time, error) {
+	return s.desk().SkipNext(ctx, act(name, by))
+}
+
+// JobRun says how TriggerJob runs a job; the zero value is usable.
+type JobRun = trigger.Run
+
+// TriggerJob runs a job now, also a paused one, beside its schedule: the fires stay as they are.
+// The task has the job's overlap key, so with [Skip] it does not run beside another.
+func (s *Scheduler) TriggerJob(ctx context.Context, name string, run JobRun, by By) (Result,
+	error) {
+	t, err := s.desk().Manual(ctx, act(name, by), run, s.newID())
+	if err != nil {
+		return Result{}, err
+	}
+	res, err := s.insert(ctx, []task.Task{t})
+	if err != nil {
+		return Result{}, fmt.Errorf("trigger job %q: %w", name, err)
+	}
+	return res[0], nil
+}
+
+func (s *Scheduler) desk() *trigger.Desk {
+	return &trigger.Desk{Store: s.store, Now: s.now, Logger: s.cfg.Logger, Conflict: ErrConflict,
+		Changed: s.engine.Load().JobsChanged}
+}
+
+func act(job string, by By) trigger.Act {
+	return trigger.Act{Job: job, Actor: by.Actor, Reason: by.Reason}
+}
+
 // Jobs returns the definitions in the order in which they were made.
 func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 	all, err := s.store.Jobs(ctx, 0)
@@ -115,19 +187,26 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 
 // job checks a spec and builds its row.
 func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
+	if err := kinds.Fill(spec.Args, &spec.Kind, &spec.Payload); err != nil {
+		return task.Job{}, err
+	}
 	err := errors.Join(
 		task.CheckName("name", spec.Name, false),
 		s.check(&NewTask{Kind: spec.Kind, Payload: spec.Payload, Priority: spec.Priority,
 			Timeout: spec.Timeout, MaxRetries: spec.MaxRetries, Retry: spec.Retry,
 			Service: spec.Service, Labels: spec.Labels}),
 		checkOverlap(spec.Overlap), spec.Schedule.err,
+		task.CheckInstant("starts_at", spec.StartsAt), task.CheckInstant("ends_at", spec.EndsAt),
 	)
 	if err != nil {
 		return task.Job{}, err
 	}
 	j := task.Job{ID: s.newID(), Name: spec.Name, Schedule: spec.Schedule.s, Kind: spec.Kind,
 		Group: s.cfg.Group, Payload: spec.Payload, Bucket: spec.Priority.OrNormal(),
-		Overlap: task.OverlapSkip, Timeout: spec.Timeout, Labels: spec.Labels}
+		Overlap: task.OverlapSkip, OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
+		MisfireGrace: spec.MisfireGrace, MisfireCap: spec.MisfireCap, Jitter: spec.Jitter,
+		StartsAt: task.FromGo(spec.StartsAt), EndsAt: task.FromGo(spec.EndsAt),
+		MaxFires: int64(spec.MaxFires), Timeout: spec.Timeout, Labels: spec.Labels}
 	if spec.Overlap == Allow {
 		j.Overlap = task.OverlapAllow
 	}
@@ -149,9 +228,9 @@ func checkOverlap(o Overlap) error {
 }
 
 // NextFires returns the next n fire times of a job that depend on nothing but time, computed by
-// the function that fires them.
+// the function that fires them: without those to be skipped, and none while the job is paused.
 func (s *Scheduler) NextFires(j task.Job, n int) ([]time.Time, error) {
-	ts, err := trigger.Preview(&j, max(j.LastFire, s.now()), n)
+	ts, err := trigger.Upcoming(&j, s.now(), n)
 	if err != nil {
 		return nil, fmt.Errorf("next fires of job %q: %w", j.Name, err)
 	}

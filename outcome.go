@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/retry"
@@ -72,8 +73,11 @@ type contextKey struct{}
 
 // running is what a handler's context knows.
 type running struct {
-	task *Task
-	log  *slog.Logger
+	task  *Task
+	row   *task.Task // what task is a copy of; the handler may change that
+	log   *slog.Logger
+	store Store
+	inTx  atomic.Bool // CompleteTx has succeeded
 }
 
 // FromContext returns the task whose handler's context ctx is or descends from, or nil.
@@ -103,6 +107,8 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) task.Report {
 		return task.Report{Outcome: task.OutReleased, Error: "no handler here"}
 	}
 	own := seen(t)
-	ctx = context.WithValue(ctx, contextKey{}, &running{own, s.cfg.Logger})
-	return report(r.Handler(ctx, own))
+	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
+	rep := report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
+	rep.InTx = now.inTx.Load()
+	return rep
 }

@@ -9,12 +9,13 @@ import (
 	"maps"
 	"time"
 
+	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
 
-// NewTask is a task to submit. Only Kind is required.
+// NewTask is a task to submit. Only Kind or Args is required.
 type NewTask struct {
 	// ID makes a repeated Submit harmless: the same id is the same task. Default: a new one.
 	ID ID
@@ -25,6 +26,8 @@ type NewTask struct {
 	Key string
 	// Payload is handed to the handler byte for byte; at most 256 KiB.
 	Payload []byte
+	// Args is a typed payload: it sets Kind and, as JSON, Payload; leave those two empty then.
+	Args Args
 	// Delay and RunAt say when the task is due; neither: at once. A delay is added to the store's
 	// time when the row is written, so a wrong clock here moves nothing.
 	Delay time.Duration
@@ -35,6 +38,18 @@ type NewTask struct {
 	Timeout    time.Duration
 	MaxRetries *int
 	Retry      *retry.Policy
+	// AtMostOnce never runs the handler again by itself: no retries, and what nobody knows the end
+	// of becomes HELD, where a person decides. OnUnknown alone says the latter: [HoldUnknown] or
+	// [RetryUnknown]. Default: as the kind says.
+	AtMostOnce bool
+	OnUnknown  Unknown
+	// ExpiresAt ends the task as DEAD(expired) if no attempt has started by then; no retry starts
+	// after it. Default: never.
+	ExpiresAt time.Time
+	// MaxLateness ends it as SKIPPED(late) if it is not begun within so long of when it was due;
+	// MaxLifetime makes it HELD if an attempt gives no result within so long of its start, looked
+	// at every Config.Sweep. Default: as the kind says.
+	MaxLateness, MaxLifetime time.Duration
 	// Service is who to call about this task. Default: Config.Service.
 	Service string
 	// Labels are for people and searches.
@@ -66,7 +81,8 @@ func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
 		return Result{}, fmt.Errorf("submit: %w", err)
 	}
 	// A repeated id might meet its own first row, which another execution has started.
-	if n.ID.IsZero() && row.RunIn == 0 && row.RunAt == task.StoreNow {
+	// What may have expired is for the claim to decide.
+	if n.ID.IsZero() && row.RunIn == 0 && row.RunAt == task.StoreNow && row.ExpiresAt == 0 {
 		in, done, err := s.engine.Load().Insert(ctx, row)
 		switch {
 		case err != nil:
@@ -104,12 +120,9 @@ func (s *Scheduler) DelayFunc(ctx context.Context, kind, key string, d time.Dura
 // SubmitMany makes many tasks, up to 1,000 in one transaction, and answers in the same order. All
 // are checked before the first is written. After an error the tasks of earlier transactions exist.
 func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, error) {
-	rows := make([]task.Task, len(ns))
-	for i, n := range ns {
-		var err error
-		if rows[i], err = s.row(n); err != nil {
-			return nil, fmt.Errorf("submit: task %d: %w", i, err)
-		}
+	rows, err := s.rows(ns)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]Result, 0, len(rows))
 	for len(rows) > 0 {
@@ -123,6 +136,18 @@ func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, err
 	return out, nil
 }
 
+// rows checks new tasks and builds their rows.
+func (s *Scheduler) rows(ns []NewTask) ([]task.Task, error) {
+	rows := make([]task.Task, len(ns))
+	for i, n := range ns {
+		var err error
+		if rows[i], err = s.row(n); err != nil {
+			return nil, fmt.Errorf("submit: task %d: %w", i, err)
+		}
+	}
+	return rows, nil
+}
+
 // insert writes rows as SCHEDULED and tells the trigger of this process.
 func (s *Scheduler) insert(ctx context.Context, rows []task.Task) ([]Result, error) {
 	ins, err := s.store.Insert(ctx, store.Fence{}, rows)
@@ -130,11 +155,15 @@ func (s *Scheduler) insert(ctx context.Context, rows []task.Task) ([]Result, err
 		return nil, fmt.Errorf("submit: %w", err)
 	}
 	s.engine.Load().Made(rows, ins)
+	return results(ins), nil
+}
+
+func results(ins []store.Inserted) []Result {
 	out := make([]Result, len(ins))
 	for i, in := range ins {
 		out[i] = result(in)
 	}
-	return out, nil
+	return out
 }
 
 func result(in store.Inserted) Result {
@@ -143,6 +172,9 @@ func result(in store.Inserted) Result {
 
 // row checks a new task and builds its row.
 func (s *Scheduler) row(n NewTask) (task.Task, error) {
+	if err := kinds.Fill(n.Args, &n.Kind, &n.Payload); err != nil {
+		return task.Task{}, err
+	}
 	if err := s.check(&n); err != nil {
 		return task.Task{}, err
 	}
@@ -150,7 +182,11 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group,
 		Payload: bytes.Clone(n.Payload),
 		Bucket:  n.Priority.OrNormal(), FireTime: task.StoreNow,
-		Timeout: n.Timeout, Labels: maps.Clone(n.Labels)}
+		Timeout: n.Timeout, Labels: maps.Clone(n.Labels), OnUnknown: n.OnUnknown,
+		ExpiresAt: task.FromGo(n.ExpiresAt), MaxLateness: n.MaxLateness, MaxLifetime: n.MaxLifetime}
+	if n.AtMostOnce {
+		n.MaxRetries, t.OnUnknown = Int(0), HoldUnknown
+	}
 	if t.ID.IsZero() {
 		t.ID = s.newID()
 	}
@@ -198,6 +234,12 @@ func (s *Scheduler) check(n *NewTask) error {
 		task.CheckName("service", n.Service, true),
 		task.CheckPayload(n.Payload), task.CheckDue(n.Delay, n.RunAt), task.CheckBucket(n.Priority),
 		task.CheckTimeout(n.Timeout), task.CheckLabels(n.Labels),
+		task.CheckExpires(n.ExpiresAt, n.RunAt), task.CheckUnknown(n.OnUnknown),
+		task.CheckSpan("max_lateness", n.MaxLateness), task.CheckSpan("max_lifetime", n.MaxLifetime),
+	}
+	if n.AtMostOnce && (n.MaxRetries != nil && *n.MaxRetries > 0 || n.OnUnknown == RetryUnknown) {
+		errs = append(errs, &InputError{Field: "at_most_once",
+			Reason: "does not go with retries; leave MaxRetries and OnUnknown out"})
 	}
 	if n.MaxRetries != nil {
 		errs = append(errs, task.CheckRetries("max_retries", *n.MaxRetries))

@@ -176,7 +176,8 @@ func TestD17Races(t *testing.T) {
 			return good
 		},
 		Report:  func(*task.Task, task.Report) { reported.Add(1) },
-		Overdue: func(*task.Task) {}, Freed: func() {}, ZombieWait: time.Minute,
+		Overdue: func(*task.Task) {}, Stuck: func(*task.Task, time.Duration) {},
+		Freed: func() {}, ZombieWait: time.Minute,
 		Now: func() int64 { return 0 }, Spawn: func(f func()) { go f() }})
 	if err != nil {
 		t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
-// Config says how a Local works; all fields are required.
+// Config says how a Local works; all fields but Redact are required.
 type Config struct {
 	// Slots is how many executions may run at the same time.
 	Slots int
@@ -27,6 +26,12 @@ type Config struct {
 	// Overdue is told that an execution is past its hard time-out, with a copy of its task; it must
 	// not block.
 	Overdue func(t *task.Task)
+	// Stuck is told that an execution was given up, with a copy of its task and how long it has run:
+	// its handler ignores the end of its context. It is told once, and must not block.
+	Stuck func(t *task.Task, ran time.Duration)
+	// Redact masks the texts of errors before they are cut and reported; nil is none. If it panics,
+	// the text is withheld.
+	Redact func(text string) string
 	// Freed is told that a slot became free; it must not block.
 	Freed func()
 	// ZombieWait is how long an execution that was told to stop may take before it is given up.
@@ -56,6 +61,7 @@ type Local struct {
 // execution is one call of a handler.
 type execution struct {
 	t       *task.Task
+	began   int64 // by Config.Now
 	cancel  context.CancelCauseFunc
 	limit   timer.Handle
 	limited bool
@@ -198,7 +204,7 @@ func (l *Local) Known(execution task.ID) bool {
 func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
 	suspect bool) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
-	e := &execution{t: t, cancel: cancel, suspect: suspect}
+	e := &execution{t: t, began: l.cfg.Now(), cancel: cancel, suspect: suspect}
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -229,11 +235,10 @@ func (l *Local) call(ctx context.Context, e *execution) {
 	r := task.Report{Outcome: task.OutFailed, Error: "handler called runtime.Goexit"}
 	defer func() {
 		if p := recover(); p != nil {
-			r = task.Report{Outcome: task.OutFailed,
-				Error: fmt.Sprintf("panic: %v\n%s", p, debug.Stack())}
+			r = task.Report{Outcome: task.OutFailed, Error: l.panicText(p)}
 		}
 		if r.Outcome == task.OutFailed && handsBack(context.Cause(ctx)) {
-			r.Outcome = task.OutReleased
+			r.Outcome, r.Interrupted = task.OutReleased, true
 		}
 		l.finish(e, r)
 	}()
@@ -251,8 +256,8 @@ func handsBack(cause error) bool {
 func (l *Local) finish(e *execution, r task.Report) {
 	e.cancel(nil)
 	kind := e.t.Kind
-	r.ID, r.Execution = e.t.ID, e.t.ExecutionID
-	r.Error = task.CutText(r.Error, task.MaxError)
+	r.ID, r.Execution, r.Took = e.t.ID, e.t.ExecutionID, l.ran(e)
+	r.Error = task.CutText(l.redact(r.Error), task.MaxError)
 	l.mu.Lock()
 	e.ended = true
 	if e.limited {
@@ -272,6 +277,11 @@ func (l *Local) finish(e *execution, r task.Report) {
 	l.rest()
 	l.mu.Unlock()
 	l.cfg.Freed()
+}
+
+// ran is how long an execution has run so far.
+func (l *Local) ran(e *execution) time.Duration {
+	return time.Duration(l.cfg.Now()-e.began) * time.Microsecond
 }
 
 // leave gives the place of a suspect to the next one. The caller holds the lock.
@@ -304,8 +314,10 @@ func (l *Local) expired(vs []timer.Expired) {
 			e.limited = false
 			l.leave(e) // its row moves on, and so may the next suspect
 			l.mu.Unlock()
+			ran := l.ran(e)
+			l.cfg.Stuck(&row, ran)
 			l.cfg.Report(&row, task.Report{ID: row.ID, Execution: v.Value.ID,
-				Outcome: task.OutTimeout, Stopped: true,
+				Outcome: task.OutTimeout, Stopped: true, Took: ran,
 				Error: fmt.Sprintf("the handler did not end within %s of being told to stop",
 					l.cfg.ZombieWait)})
 		case placeLimit:

@@ -37,6 +37,8 @@ type told struct {
 	reports []task.Report
 	at      []time.Duration // of each report, from the start
 	overdue []task.ID
+	stuck   []task.ID
+	ran     []time.Duration // of each that is stuck
 	freed   int
 }
 
@@ -71,6 +73,7 @@ func local(t *testing.T, h run, f func(x *fixture)) {
 				defer x.mu.Unlock()
 				x.told.overdue = append(x.told.overdue, k.ExecutionID)
 			},
+			Stuck:      x.stuck,
 			Freed:      func() { x.mu.Lock(); x.told.freed++; x.mu.Unlock() },
 			ZombieWait: time.Minute,
 			Now:        func() int64 { return time.Since(x.began).Microseconds() + x.shift.Load() },
@@ -104,6 +107,13 @@ func (x *fixture) report(_ *task.Task, r task.Report) {
 	defer x.mu.Unlock()
 	x.told.reports = append(x.told.reports, r)
 	x.told.at = append(x.told.at, time.Since(x.began))
+}
+
+func (x *fixture) stuck(t *task.Task, ran time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.told.stuck = append(x.told.stuck, t.ExecutionID)
+	x.told.ran = append(x.told.ran, ran)
 }
 
 // start takes a slot and starts a task of the kind; its execution is numbered.

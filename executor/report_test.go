@@ -19,6 +19,7 @@ func bare(t *testing.T, cfg Config) *Local {
 	cfg.Slots, cfg.ZombieWait = 4, time.Minute
 	cfg.Limit = func(string) int { return 0 }
 	cfg.Freed = func() {}
+	cfg.Stuck = func(*task.Task, time.Duration) {}
 	cfg.Now = func() int64 { return time.Since(base).Microseconds() }
 	cfg.Spawn = func(f func()) { go f() }
 	l, err := New(cfg)
@@ -111,4 +112,37 @@ type slowRenewals struct{ registry.Registry }
 func (r slowRenewals) Renew(ctx context.Context, e int64, d time.Duration) error {
 	time.Sleep(time.Second)
 	return r.Registry.Renew(ctx, e, d)
+}
+
+// TestStuck: a handler that ignores the end of its context is told of once, when it is given up,
+// with the time it has run; one that obeys is not.
+func TestStuck(t *testing.T) {
+	h := func(ctx context.Context, k *task.Task) task.Report {
+		if k.Kind == "obeys" {
+			return waiter(ctx, k)
+		}
+		time.Sleep(10 * time.Minute)
+		return good
+	}
+	local(t, h, func(x *fixture) {
+		x.start("obeys", 2*time.Second)
+		late := x.start("ignores", 2*time.Second)
+		canceled := x.start("ignores", task.NoTimeout)
+		time.Sleep(30 * time.Second)
+		x.Cancel(canceled.ExecutionID, ErrCanceled)
+		if got := x.soFar(); len(got.stuck) != 0 {
+			t.Errorf("told of %v before it was given up", got.stuck)
+		}
+		time.Sleep(20 * time.Minute)
+		got := x.soFar()
+		if len(got.stuck) != 2 || got.stuck[0] != late.ExecutionID ||
+			got.stuck[1] != canceled.ExecutionID {
+			t.Fatalf("told of %v", got.stuck)
+		}
+		for i, want := range []time.Duration{62 * time.Second, 90 * time.Second} {
+			if d := got.ran[i] - want; d < 0 || d > time.Second {
+				t.Errorf("%d has run for %s, want %s", i, got.ran[i], want)
+			}
+		}
+	})
 }

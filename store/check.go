@@ -24,10 +24,14 @@ func CheckInsert(t *task.Task) error {
 // CheckFire refuses what the contract says is never fired; insert checks its task as the store
 // does for an insert.
 func CheckFire(f *Fire, insert func(*task.Task) error) error {
-	if f.Task.State != task.Scheduled {
-		return fmt.Errorf("%w: a fire is not inserted as %s", task.ErrIllegal, f.Task.State)
+	t := f.Task
+	if t.State == task.Skipped {
+		t.State = task.Scheduled // what insert checks else is the same
 	}
-	if err := insert(&f.Task); err != nil || f.Replace == nil {
+	if t.State != task.Scheduled {
+		return fmt.Errorf("%w: a fire is not inserted as %s", task.ErrIllegal, t.State)
+	}
+	if err := insert(&t); err != nil || f.Replace == nil {
 		return err
 	}
 	return f.Replace.Check()

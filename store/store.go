@@ -16,6 +16,7 @@ type Store interface {
 	Watcher
 	JobStore
 	KindStore
+	Pruner
 	// Close releases the store's resources; calls under way end first, later ones give ErrClosed.
 	// Closing twice is harmless.
 	Close() error
@@ -122,8 +123,10 @@ type Reader interface {
 	List(ctx context.Context, q Query) ([]task.Task, error)
 	// History returns a task's entries in the order of their versions.
 	History(ctx context.Context, id task.ID) ([]task.Entry, error)
-	// Count returns the number of tasks in each resting state.
-	Count(ctx context.Context) (map[task.State]int64, error)
+	// Count returns the number of tasks in each resting state. It stops at limit of each: that
+	// number means so many or more. States without tasks may be left out. A limit of 0 counts all
+	// of them, which reads the whole table: not for a loop.
+	Count(ctx context.Context, limit int64) (map[task.State]int64, error)
 }
 
 // Query selects tasks; zero fields select all.
@@ -184,6 +187,15 @@ type Hinter interface {
 	Listen(ctx context.Context, hint func(earliest task.Time)) error
 }
 
+// Expirer is an extra of stores that find what has expired, from an index that holds only tasks
+// with an ExpiresAt which wait.
+type Expirer interface {
+	// Expired returns tasks in PENDING or SCHEDULED whose ExpiresAt has passed by the store's clock,
+	// unless a person has triggered them since (TriggeredAt after ExpiresAt), without payload and
+	// result, the earliest ExpiresAt first, at most limit of them.
+	Expired(ctx context.Context, limit int) ([]task.Task, error)
+}
+
 // LiveQuery selects live tasks.
 type LiveQuery struct {
 	Epoch int64 // of this executor epoch only; 0: of all
@@ -196,8 +208,12 @@ type LiveQuery struct {
 type Fire struct {
 	JobID   task.ID
 	Version int64 // of the definition it was computed from
-	// Task is inserted as SCHEDULED; it has no Key. Its FireTime becomes the job's cursor.
+	// Task is inserted as SCHEDULED, or as SKIPPED where a policy does not run the fire; it has no
+	// Key. Its FireTime becomes the job's cursor.
 	Task task.Task
+	// Last is what the job's LastTask becomes; zero is Task.ID. A fire that does not run leaves the
+	// task of the one before it there.
+	Last task.ID
 	// Replace, if not nil, moves the job's waiting fire out of the way in the same transaction.
 	// Its condition may fail without harm: then that fire has started.
 	Replace *task.Transition
@@ -224,11 +240,11 @@ type FireResult struct {
 
 // JobStore keeps job definitions.
 type JobStore interface {
-	// PutJob makes or replaces the definition with j.Name. ID, Anchor, LastFire, LastTask and
-	// CreatedAt of an existing one stay; of a new one Anchor and CreatedAt are the store's now
-	// and LastFire is Anchor, unless j sets them. Where the schedule changes, LastFire becomes
-	// the store's now if that is later, so that the new one owes no fires of the past. Putting an
-	// equal definition changes nothing.
+	// PutJob makes or replaces the definition with j.Name. ID, Anchor, LastFire, LastTask, Fires,
+	// CreatedAt and the Control of an existing one stay, see [task.Job.Keep]; of a new one Anchor
+	// and CreatedAt are the store's now and LastFire is Anchor, unless j sets them. Where the fire
+	// times change, LastFire becomes the store's now if that is later, so that they owe nothing
+	// of the past. Putting an equal definition changes nothing.
 	// Concurrent puts of one name make one definition. It returns the row as it is now.
 	PutJob(ctx context.Context, j task.Job) (task.Job, error)
 	// DeleteJob ends the definition with this name, or returns ErrNotFound. Its tasks remain.
@@ -237,8 +253,17 @@ type JobStore interface {
 	// A fire does not change UpdatedAt.
 	Jobs(ctx context.Context, since task.Time) ([]task.Job, error)
 	// Fire records fires in one transaction: for each, the task, the cursor (which only grows),
-	// LastTask and the replaced fire. It answers in the same order; a stale fence refuses all.
+	// LastTask, Fires if it is to run, and the replaced fire. It answers in the same order; a stale
+	// fence refuses all.
 	Fire(ctx context.Context, f Fence, fires []Fire) ([]FireResult, error)
+}
+
+// JobSteerer is an extra of stores that keep what persons say about jobs: pauses and skips.
+type JobSteerer interface {
+	// SteerJob replaces the control of a definition, if it still has this version and was not
+	// deleted; false says that it has not. Its version and UpdatedAt grow, so that a fire under way
+	// is refused. A PausedAt of StoreNow is the store's time.
+	SteerJob(ctx context.Context, id task.ID, version int64, c task.Control) (bool, error)
 }
 
 // KindStore keeps the options of handlers.
@@ -247,4 +272,34 @@ type KindStore interface {
 	PutKinds(ctx context.Context, ks []task.Kind) error
 	// Kinds returns all of them.
 	Kinds(ctx context.Context) ([]task.Kind, error)
+}
+
+// Prune selects finished tasks to delete.
+type Prune struct {
+	// After and Until bound the ids that are looked at: those after After up to and including
+	// Until. A zero Until is no bound.
+	After, Until task.ID
+	// Limit is how many tasks are looked at, whatever their state; 0 is 500, more than 1,000 is
+	// 1,000.
+	Limit int
+	// Keep says how long a task stays, counted from UpdatedAt: a final row changes no more.
+	Keep Retention
+}
+
+// Pruned is what became of a Prune.
+type Pruned struct {
+	Deleted int
+	// Next is where to go on: the After of the next Prune. It is zero when nothing is left to look
+	// at.
+	Next task.ID
+}
+
+// Pruner deletes what has been finished for long enough.
+type Pruner interface {
+	// Prune looks at one page of tasks in the order of their ids and deletes those that have stayed
+	// long enough by the store's clock, each in one transaction with its history. A task that is
+	// not final, that came back from a final state meanwhile, or that a foreign transaction holds
+	// stays. Jobs keep their cursors. A stale fence gives ErrFenced and deletes nothing. The work of
+	// a call is bounded by Limit, however many tasks there are.
+	Prune(ctx context.Context, f Fence, p Prune) (Pruned, error)
 }

@@ -9,5 +9,7 @@ type Kind struct {
 	Timeout     time.Duration // hard time-out of one attempt; NoTimeout: none
 	MaxRetries  int           // n retries are n+1 executions
 	RetryPolicy string        // JSON of a retry.Policy; "" is the default policy
+	OnUnknown   Unknown       // UnknownByKind is UnknownRetry
+	MaxLifetime time.Duration // 0: none
 	UpdatedAt   Time
 }

@@ -37,6 +37,38 @@ func CheckTimeout(d time.Duration) error {
 	return nil
 }
 
+// CheckExpires checks until when a task may start; the zero time is for ever. at is when it is to
+// run, if that was said.
+func CheckExpires(expires, at time.Time) error {
+	switch {
+	case expires.IsZero():
+		return nil
+	case !ValidTime(expires):
+		return &InputError{Field: "expires_at", Reason: fmt.Sprintf(
+			"is %s; use a time from 1970 to 9999", expires.UTC().Format(time.RFC3339))}
+	case at.After(expires):
+		return &InputError{Field: "expires_at", Reason: "is before run_at; use a later time"}
+	}
+	return nil
+}
+
+// CheckSpan checks an optional duration; 0 is "not set".
+func CheckSpan(field string, d time.Duration) error {
+	if d < 0 {
+		return &InputError{Field: field, Reason: fmt.Sprintf("is %s; use 0 or more", d)}
+	}
+	return nil
+}
+
+// CheckUnknown checks what shall follow an unknown outcome.
+func CheckUnknown(u Unknown) error {
+	if u > UnknownHold {
+		return &InputError{Field: "on_unknown",
+			Reason: fmt.Sprintf("is %d; use UnknownRetry or UnknownHold", u)}
+	}
+	return nil
+}
+
 // maxRetries is more than anybody should wait for.
 const maxRetries = 10_000
 

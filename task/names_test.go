@@ -78,7 +78,8 @@ func TestStoredNumbers(t *testing.T) {
 	if task.Submit != 1 || task.Claim != 10 || task.Lose != 24 || task.Trigger != 35 {
 		t.Error("events have moved")
 	}
-	if task.OutCanceled != 7 || task.Lost != 14 || task.OverlapSkip != 1 {
+	if task.OutCanceled != 7 || task.Lost != 14 || task.OverlapSkip != 1 ||
+		task.Overlong != 17 || task.UnknownHold != 2 {
 		t.Error("outcomes, reasons or policies have moved")
 	}
 }
@@ -92,7 +93,7 @@ func TestOutcomesAndReasons(t *testing.T) {
 		names[o.String()] = true
 	}
 	names = map[string]bool{}
-	for r := task.Exhausted; r <= task.Lost; r++ {
+	for r := task.Exhausted; r <= task.Overlong; r++ {
 		if r.String() == "" || names[r.String()] {
 			t.Errorf("reason %d has the name %q", r, r)
 		}

@@ -9,6 +9,15 @@ type Report struct {
 	Outcome   Outcome // OutSucceeded, OutFailed, OutTimeout, OutSnoozed, OutReleased, OutCanceled
 	Permanent bool    // of a failure: no retry can help
 	Stopped   bool    // it was told to stop because it was past its hard time-out
+	// InTx: the handler completed the task in a transaction of its own; whether that was committed
+	// only the row tells.
+	InTx      bool
+	Unstarted bool // the claim is recorded, but no handler was called
+	// Interrupted, of a release: not the handler asked for it but the end of its process, and how
+	// far the handler came is not known.
+	Interrupted bool
+	// Took is how long the handler ran, or had run when it was given up.
+	Took time.Duration
 	// Delay is how long a snoozed task waits; of a failure with HasDelay it replaces the backoff.
 	Delay    time.Duration
 	HasDelay bool

@@ -23,6 +23,10 @@ type Task struct {
 	MaxRetries   int           // negative: as the kind says
 	Timeout      time.Duration // hard time-out of one attempt; 0: as the kind says; NoTimeout: none
 	RetryPolicy  string        // JSON of a retry.Policy; "": as the kind says
+	OnUnknown    Unknown       // what follows an execution whose end nobody knows
+	ExpiresAt    Time          // not started after it: DEAD(expired); 0: never
+	MaxLateness  time.Duration // not begun later after RunAt: SKIPPED(late); 0: as the kind says
+	MaxLifetime  time.Duration // from assignment to result, else HELD; 0: as the kind says
 	OwnerService string        // who to call about this task
 	Labels       map[string]string
 	CreatedAt    Time
@@ -104,6 +108,32 @@ func (o Overlap) String() string {
 	return "allow"
 }
 
+// Unknown says what happens when nobody knows how an execution ended: it was lost with its
+// executor, or did not end after its hard time-out.
+type Unknown uint8
+
+// The policies for unknown outcomes. The numbers are stored and never change their meaning.
+const (
+	// UnknownByKind: as the kind says, which says UnknownRetry unless told otherwise.
+	UnknownByKind Unknown = 0
+	// UnknownRetry runs the task again, so it may run twice.
+	UnknownRetry Unknown = 1
+	// UnknownHold moves it to HELD: a person decides, or a late report does. With no retries it
+	// makes the delivery at most once.
+	UnknownHold Unknown = 2
+)
+
+// String returns the lower-case name; UnknownByKind gives "".
+func (u Unknown) String() string {
+	switch u {
+	case UnknownRetry:
+		return "retry"
+	case UnknownHold:
+		return "hold"
+	}
+	return ""
+}
+
 // Outcome is how an attempt ended.
 type Outcome uint8
 
@@ -145,13 +175,17 @@ const (
 	Misfired      Reason = 9  // SKIPPED: the job's misfire policy
 	ByParent      Reason = 10 // SKIPPED: an edge's policy
 	Late          Reason = 11 // SKIPPED: past its max lateness
-	ByRequest     Reason = 12 // CANCELED: somebody asked
+	ByRequest     Reason = 12 // CANCELED or SKIPPED: somebody asked
 	ByHandler     Reason = 13 // CANCELED: the handler said so
-	Lost          Reason = 14 // history: the executor's epoch was retired
+	Lost          Reason = 14 // HELD, and in the history: the executor's epoch was retired
+	Unreported    Reason = 15 // HELD: past its hard time-out, and it does not end
+	Interrupted   Reason = 16 // HELD: ended by a shutdown, and nobody knows how far it came
+	Overlong      Reason = 17 // HELD: no result within its max lifetime
 )
 
 var reasonNames = [...]string{"", "exhausted", "permanent", "poison", "undeliverable", "expired",
-	"superseded", "given_up", "overlap", "misfire", "parent", "late", "request", "handler", "lost"}
+	"superseded", "given_up", "overlap", "misfire", "parent", "late", "request", "handler", "lost",
+	"unreported", "interrupted", "overlong"}
 
 // String returns the lower-case name; NoReason gives "".
 func (r Reason) String() string { return reasonNames[min(int(r), len(reasonNames)-1)] }

@@ -103,7 +103,7 @@ func fill(ctx context.Context, a *ax.Scheduler, kind string, n int) error {
 }
 
 func succeeded(ctx context.Context, st store.Reader) (int64, error) {
-	m, err := st.Count(ctx)
+	m, err := st.Count(ctx, 0)
 	return m[task.Succeeded], err
 }
 

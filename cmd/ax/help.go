@@ -17,7 +17,10 @@ func flagHelp() kong.Vars {
 		"run_name": "Tells this set of files from others in the same database.",
 		"run_grace": "At a stop commands may run on this long; then SIGTERM, and SIGKILL 1s " +
 			"later.",
-		"list_state":  "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
-		"list_before": "Only tasks older than this one: the last of the page before.",
+		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +
+			"give it up.",
+		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z.",
+		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
+		"list_before":   "Only tasks older than this one: the last of the page before.",
 	}
 }

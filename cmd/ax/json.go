@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/ax-sched/ax/task"
 )
@@ -43,7 +44,11 @@ type taskJSON struct {
 	ExecutionID  string            `json:"execution_id"`
 	Token        int64             `json:"token"`
 	Version      int64             `json:"version"`
-	TimeoutMS    *int64            `json:"timeout_ms"` // 0 is none
+	TimeoutMS    *int64            `json:"timeout_ms"`      // 0 is none
+	OnUnknown    string            `json:"on_unknown"`      // "" as the kind says
+	MaxLateMS    *int64            `json:"max_lateness_ms"` // these two: null as the kind says
+	MaxLifeMS    *int64            `json:"max_lifetime_ms"`
+	ExpiresAt    *string           `json:"expires_at"`
 	FireTime     *string           `json:"fire_time"`
 	FireFrom     *string           `json:"fire_from"`  // first of the fires it stands for
 	FireCount    int               `json:"fire_count"` // how many these are; 0: not of a job
@@ -95,11 +100,19 @@ func toJSON(t *task.Task) taskJSON {
 	if n := t.MaxRetries; n >= 0 {
 		j.MaxRetries = &n
 	}
-	if t.Timeout != 0 {
-		ms := max(t.Timeout.Milliseconds(), 0)
-		j.TimeoutMS = &ms
-	}
+	j.OnUnknown, j.ExpiresAt = t.OnUnknown.String(), timeJSON(t.ExpiresAt)
+	j.TimeoutMS, j.MaxLateMS = spanJSON(t.Timeout), spanJSON(t.MaxLateness)
+	j.MaxLifeMS = spanJSON(t.MaxLifetime)
 	return j
+}
+
+// spanJSON is a duration that may not be set; NoTimeout is 0.
+func spanJSON(d time.Duration) *int64 {
+	if d == 0 {
+		return nil
+	}
+	ms := max(d.Milliseconds(), 0)
+	return &ms
 }
 
 func entriesJSON(es []task.Entry) []entryJSON {

@@ -54,6 +54,8 @@ func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
 	line("created", formatTime(r.CreatedAt))
 	line("fire time", formatTime(r.FireTime)+standsFor(r))
 	line("run at", formatTime(r.RunAt))
+	line("expires", formatTime(r.ExpiresAt))
+	line("triggered", formatTime(r.TriggeredAt))
 	line("started", formatTime(r.StartedAt))
 	line("finished", formatTime(r.FinishedAt))
 	line("executor", r.Executor)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
@@ -12,9 +11,13 @@ import (
 )
 
 type tasksCmd struct {
-	List   tasksListCmd   `cmd:"" help:"List tasks, the newest first."`
-	Show   tasksShowCmd   `cmd:"" help:"Show a task and all its moves."`
-	Cancel tasksCancelCmd `cmd:"" help:"Cancel a task that has not ended."`
+	List       tasksListCmd       `cmd:"" help:"List tasks, the newest first."`
+	Show       tasksShowCmd       `cmd:"" help:"Show a task and all its moves."`
+	Cancel     tasksCancelCmd     `cmd:"" help:"Cancel tasks that have not ended."`
+	Retry      tasksRetryCmd      `cmd:"" help:"Run tasks again that ended without success."`
+	Trigger    tasksTriggerCmd    `cmd:"" help:"Run tasks now, whatever they wait for."`
+	Resolve    tasksResolveCmd    `cmd:"" help:"Decide about tasks in HELD."`
+	Reschedule tasksRescheduleCmd `cmd:"" help:"Give scheduled tasks another time."`
 }
 
 // with opens the database, calls f and closes it.
@@ -60,15 +63,11 @@ func (c *tasksListCmd) Run(a *app) error {
 	if c.Limit < 1 || c.Limit > 1000 {
 		return usage("--limit is %d; use 1 to 1000", c.Limit)
 	}
-	for _, name := range c.State {
-		s, err := task.ParseState(strings.TrimSpace(name))
-		if err != nil {
-			return usage("--%w", err)
-		}
-		f.States = append(f.States, s)
+	var err error
+	if f.States, err = parseStates(c.State); err != nil {
+		return err
 	}
 	if c.Before != "" {
-		var err error
 		if f.Before, err = parseID(c.Before); err != nil {
 			return fmt.Errorf("--before: %w", err)
 		}
@@ -132,50 +131,6 @@ func (c *tasksShowCmd) Run(a *app) error {
 			Payload []byte      `json:"payload_base64"`
 			History []entryJSON `json:"history"`
 		}{toJSON(&t), append([]byte{}, t.Payload...), entriesJSON(h)})
-	})
-}
-
-type tasksCancelCmd struct {
-	dbFlag
-	ID     string `arg:"" help:"The task's id."`
-	Reason string `required:"" help:"Why; it goes to the task's history."`
-	JSON   bool   `help:"Print JSON."`
-}
-
-// Help shows an example.
-func (tasksCancelCmd) Help() string {
-	return `A task that waits ends at once. One that runs is asked to end, and counts as canceled
-unless it succeeds all the same.
-
-Example: ax tasks cancel 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the wrong file'
-
-JSON: the task, as in list.`
-}
-
-// Run cancels and prints what became of the task.
-func (c *tasksCancelCmd) Run(a *app) error {
-	id, err := parseID(c.ID)
-	if err != nil {
-		return err
-	}
-	return c.with(a, func(s *ax.Scheduler) error {
-		by := ax.By{Actor: actor(), Reason: c.Reason}
-		if err := s.Cancel(a.ctx, id, by); err != nil {
-			return err
-		}
-		t, err := s.Get(a.ctx, id)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return printJSON(a.out, toJSON(&t))
-		}
-		words := "canceled"
-		if !t.State.Final() {
-			words = "asked to end; it is " + t.State.String()
-		}
-		_, err = fmt.Fprintf(a.out, "%s %s\n", id, words)
-		return err
 	})
 }
 

@@ -9,6 +9,10 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
+// First, as an Item's bucket, goes before all buckets and shares with none: somebody asked to run
+// the task now.
+const First task.Bucket = 0
+
 // Item is a due task that waits for a slot.
 type Item struct {
 	ID     task.ID
@@ -144,9 +148,13 @@ type pick struct {
 // whose kind is full has cost nobody anything.
 func (p *pick) next() (Item, bool) {
 	for {
-		b, f := p.overdue()
-		late := f != nil
-		if !late {
+		b, f := First, p.oldest(First)
+		asked, late := f != nil, false
+		if !asked {
+			b, f = p.overdue()
+			late = f != nil
+		}
+		if f == nil {
 			b, f = p.byWeight()
 		}
 		if f == nil {
@@ -159,8 +167,10 @@ func (p *pick) next() (Item, bool) {
 			p.full[f.kind] = true
 			continue
 		}
-		if p.q.turn = late; !late {
-			p.pay(b)
+		if !asked { // else it costs its bucket nothing
+			if p.q.turn = late; !late {
+				p.pay(b)
+			}
 		}
 		p.q.lane[b].n--
 		p.q.n--

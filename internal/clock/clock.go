@@ -57,6 +57,11 @@ func (c *Clock) Now() int64 {
 	return e + m.at(e)
 }
 
+// Ahead is how far Now is ahead of the host's clock; negative if it is behind.
+func (c *Clock) Ahead() time.Duration {
+	return micros(c.Now() - c.elapsed.read().wall)
+}
+
 // Boot is the time since the clock was made, by a clock that no one can set and that, where the
 // system allows it, runs on while the machine is suspended. Deadlines of leases are counted in
 // it: take it before the renewal is sent, and the belief ends at that reading plus the TTL. It

@@ -354,3 +354,20 @@ func BenchmarkNow(b *testing.B) {
 		c.Now()
 	}
 }
+
+// TestAhead: it is the distance to the host's clock as it is now, also after somebody has set that.
+func TestAhead(t *testing.T) {
+	r := newRig(true)
+	if d := r.c.Ahead(); d != 0 {
+		t.Errorf("%s ahead before the first sample", d)
+	}
+	r.stepped = 3 * time.Second
+	r.sample(0, 0)
+	if d := r.c.Ahead(); d != 3*time.Second {
+		t.Errorf("%s ahead, want 3s", d)
+	}
+	r.wallSet = time.Hour
+	if d := r.c.Ahead(); d != 3*time.Second-time.Hour {
+		t.Errorf("%s ahead after the host's clock was set, want %s", d, 3*time.Second-time.Hour)
+	}
+}

@@ -70,7 +70,7 @@ const lockedPause = 100 * time.Millisecond
 func New(cfg Config) *Completer { return &Completer{cfg: cfg, wake: make(chan struct{}, 1)} }
 
 // Put hands over the report of an execution of t, which the completer owns from now on.
-func (c *Completer) Put(t *task.Task, r task.Report) { c.put(item{t: t, r: r}) }
+func (c *Completer) Put(t *task.Task, r task.Report) { c.put(item{t: t, r: r, stale: r.InTx}) }
 
 // Stop hands over that the execution of t was told to stop. It keeps a copy: the execution still
 // runs and will be reported with t.
@@ -224,7 +224,7 @@ func (c *Completer) record(ctx context.Context, batch []item) ([]item, error) {
 		if tr := c.decide(it); tr != nil {
 			its, trs = append(its, it), append(trs, tr)
 		} else if !it.stop {
-			c.cfg.Recorded(nil, it.r)
+			c.cfg.Recorded(it.doneInTx(), it.r)
 		}
 	}
 	if len(trs) == 0 {
@@ -260,6 +260,14 @@ func (c *Completer) single(ctx context.Context, its []item, illegal error) ([]it
 		again, errs = append(again, left...), append(errs, err)
 	}
 	return again, errors.Join(errs...)
+}
+
+// doneInTx returns the row if the handler's own transaction has completed the execution, else nil.
+func (it *item) doneInTx() *task.Task {
+	if it.r.InTx && it.t.ExecutionID == it.r.Execution && it.t.State == task.Succeeded {
+		return it.t
+	}
+	return nil
 }
 
 func (c *Completer) decide(it item) *task.Transition {

@@ -17,7 +17,20 @@ type Policy struct {
 	MaxRetries int
 	Retry      retry.Policy
 	Timeout    time.Duration // hard time-out; task.NoTimeout: none
+	// OnUnknown says what follows an execution whose end nobody knows; UnknownByKind is a retry.
+	OnUnknown   task.Unknown
+	MaxLateness time.Duration // later than this after RunAt the task is not begun; 0: any time
+	MaxLifetime time.Duration // from assignment to result; 0: any time
 }
+
+// holds reports whether a person decides about an execution whose end nobody knows.
+func (p *Policy) holds() bool {
+	return p.OnUnknown == task.UnknownHold && !plant.On(plant.HoldIgnored)
+}
+
+// once reports whether the delivery is at most once: then nothing that may have begun runs again
+// unless its handler or a person says so.
+func (p *Policy) once() bool { return p.holds() && p.MaxRetries == 0 }
 
 // Claim assigns a scheduled task to an execution in the leader's own process.
 func Claim(t *task.Task, execution task.ID, executor string, epoch, token int64) *task.Transition {
@@ -35,15 +48,22 @@ func Assign(m *task.Mutable, execution task.ID, executor string, epoch, token in
 	m.CancelAsked, m.StopAsked = 0, 0
 }
 
+// rolledBack is the error of an attempt that succeeded in a transaction which was not committed.
+const rolledBack = "CompleteTx rolled back"
+
 // Decide says what report r means for row t, or nil if it means nothing any more: the execution is
-// not the row's last one, or its end is known already. now is an estimate of the store's time and
-// rnd lies in [0,1); both only place a retry.
+// not the row's last one, or its end is known already. With r.InTx the row was read after the
+// handler's end: if it says then that it runs, its success was rolled back with its effect. now is
+// an estimate of the store's time and rnd lies in [0,1); both only place a retry.
 func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *task.Transition {
 	if plant.On(plant.OutcomeUnchecked) {
 		r.Execution = t.ExecutionID
 	}
 	if t.ExecutionID != r.Execution || r.Execution.IsZero() {
 		return nil
+	}
+	if r.InTx && r.Outcome == task.OutSucceeded {
+		r.Outcome, r.Error = task.OutFailed, rolledBack
 	}
 	tr := task.Begin(t)
 	tr.Execution = r.Execution
@@ -71,11 +91,15 @@ func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *
 func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,
 	rnd float64) {
 	m := &tr.Set
-	m.FinishedAt, m.LastOutcome = task.StoreNow, r.Outcome
+	m.FinishedAt, m.LastOutcome, m.Reason = task.StoreNow, r.Outcome, 0
+	silent := r.Outcome == task.OutTimeout // given up: it may still run
 	switch {
 	case r.Outcome == task.OutSucceeded:
-		m.Error, m.Result, m.Reason = "", r.Result, 0
+		m.Error, m.Result = "", r.Result
 		tr.Then(task.Succeed, 0, "")
+	case t.CancelAsked != 0 && silent && p.once():
+		m.Error = r.Error
+		hold(tr, task.Unreported, r.Error)
 	case t.CancelAsked != 0:
 		m.Error, m.Reason = r.Error, task.ByRequest
 		m.LastOutcome = task.OutCanceled
@@ -83,13 +107,20 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	case r.Outcome == task.OutCanceled:
 		m.Error, m.Reason = r.Error, task.ByHandler
 		tr.Then(task.Cancel, task.ByHandler, r.Error)
-	case t.State != task.Held && (r.Outcome == task.OutTimeout || t.StopAsked != 0 || r.Stopped):
+	case t.State != task.Held && (silent || t.StopAsked != 0 || r.Stopped):
 		m.Error, m.LastOutcome = r.Error, task.OutTimeout
 		tr.Then(task.TimeOut, 0, r.Error)
+		if silent && p.holds() {
+			hold(tr, task.Unreported, "") // its late report counts as the failure that it is
+			return
+		}
 		again(tr, r, t, p, now, rnd)
 	case r.Outcome == task.OutSnoozed:
 		m.RunAt, m.RunIn = task.StoreNow, r.Delay
 		tr.Then(task.Snooze, 0, "")
+	case r.Outcome == task.OutReleased && r.Interrupted && p.once():
+		m.Error = r.Error
+		hold(tr, task.Interrupted, r.Error)
 	case r.Outcome == task.OutReleased:
 		m.RunAt, m.RunIn = task.StoreNow, 0
 		tr.Then(task.HandBack, 0, r.Error)
@@ -98,6 +129,12 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 		tr.Then(task.Fail, 0, r.Error)
 		again(tr, r, t, p, now, rnd)
 	}
+}
+
+// hold leaves the decision to a person.
+func hold(tr *task.Transition, why task.Reason, words string) {
+	tr.Set.Reason = why
+	tr.Then(task.Hold, why, words)
 }
 
 // again decides between a retry and DEAD after an attempt that failed or timed out.
@@ -116,11 +153,17 @@ func again(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	if !r.HasDelay {
 		delay = backoff(p.Retry, m.Failures, rnd)
 	}
-	at := now.Add(delay)
-	if !retry.Allowed(m.Failures, p.MaxRetries) ||
-		!retry.Allows(int64(at), p.Retry.Deadline(int64(t.FireTime)), 0) {
+	// The budget runs from the first RunAt, and anew from where a person has begun a new run.
+	deadline := p.Retry.Deadline(int64(max(t.FireTime, t.TriggeredAt)))
+	at := int64(now.Add(delay))
+	if !retry.Allowed(m.Failures, p.MaxRetries) || !retry.Allows(at, deadline, 0) {
 		m.Reason = task.Exhausted
 		tr.Then(task.Bury, task.Exhausted, "")
+		return
+	}
+	if !retry.Allows(at, 0, int64(expires(t))) {
+		m.Reason = task.Expired
+		tr.Then(task.Bury, task.Expired, "a retry would start after expires_at")
 		return
 	}
 	m.RunAt, m.RunIn, m.LastRetryAt = task.StoreNow, delay, task.StoreNow

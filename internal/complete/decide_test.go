@@ -1,6 +1,7 @@
 package complete
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,7 +173,71 @@ var resting = []verdict{
 	{name: "skipped already", state: task.Skipped, r: failure, want: "nothing"},
 }
 
+func holdUnknown(p *Policy) { p.OnUnknown = task.UnknownHold }
+func atMostOnce(p *Policy)  { p.OnUnknown, p.MaxRetries = task.UnknownHold, 0 }
+
+var interrupted = task.Report{Outcome: task.OutReleased, Interrupted: true, Error: "stopped"}
+
+// unknown are rows whose policy leaves unknown ends to a person.
+var unknown = []verdict{
+	{name: "no report, held", r: timeout, p: holdUnknown, want: "time_out hold", rests: task.Held,
+		reason: task.Unreported, last: task.OutTimeout},
+	{name: "no report of a stopped one, held", r: timeout, p: holdUnknown, set: stopAsked,
+		want: "time_out hold", rests: task.Held, reason: task.Unreported, last: task.OutTimeout},
+	{name: "obeyed the stop, known", r: stopped, p: holdUnknown, want: "time_out retry",
+		rests: task.Scheduled, last: task.OutTimeout, fails: 1, in: 10 * time.Second},
+	{name: "failure is known", r: failure, p: holdUnknown, want: "fail retry", rests: task.Scheduled,
+		last: task.OutFailed, fails: 1, in: 10 * time.Second},
+	{name: "no report, canceled", r: timeout, p: holdUnknown, set: cancelAsked, want: "cancel",
+		rests: task.Canceled, reason: task.ByRequest, last: task.OutCanceled},
+	{name: "interrupted, with retries", p: holdUnknown, want: "hand_back", rests: task.Scheduled,
+		r: task.Report{Outcome: task.OutReleased, Interrupted: true}, last: task.OutReleased},
+	{name: "once, failure", r: failure, p: atMostOnce, want: "fail bury", rests: task.Dead,
+		reason: task.Exhausted, last: task.OutFailed, fails: 1},
+	{name: "once, no report, canceled", r: timeout, p: atMostOnce, set: cancelAsked,
+		want: "hold", rests: task.Held, reason: task.Unreported, last: task.OutTimeout},
+	{name: "once, reported after cancel", r: failure, p: atMostOnce, set: cancelAsked, want: "cancel",
+		rests: task.Canceled, reason: task.ByRequest, last: task.OutCanceled},
+	{name: "once, interrupted", r: interrupted, p: atMostOnce, want: "hold", rests: task.Held,
+		reason: task.Interrupted, last: task.OutReleased},
+	{name: "once, released by the handler", r: released, p: atMostOnce, want: "hand_back",
+		rests: task.Scheduled, last: task.OutReleased},
+	{name: "once, snoozed", r: snoozed, p: atMostOnce, want: "snooze", rests: task.Scheduled,
+		last: task.OutSnoozed, in: time.Hour},
+}
+
+// expiring is a task that ends in 10 s or so.
+func expiring(in time.Duration) func(*task.Task) {
+	return func(t *task.Task) { t.ExpiresAt = storeNow.Add(in) }
+}
+
+// ending are retries near the end of a task's time.
+var ending = []verdict{
+	{name: "retry just before it expires", r: failure, set: expiring(10 * time.Second),
+		want: "fail retry", rests: task.Scheduled, last: task.OutFailed, fails: 1,
+		in: 10 * time.Second},
+	{name: "retry after it has expired", r: failure, set: expiring(10*time.Second - 1000),
+		want: "fail bury", rests: task.Dead, reason: task.Expired, last: task.OutFailed, fails: 1},
+	{name: "retry after it has expired, triggered since", r: failure, set: func(t *task.Task) {
+		t.ExpiresAt, t.TriggeredAt = storeNow-2000, storeNow-1000
+	}, want: "fail retry", rests: task.Scheduled, last: task.OutFailed, fails: 1,
+		in: 10 * time.Second},
+	{name: "budget runs anew from a person's retry", r: failure, p: func(p *Policy) {
+		p.Retry.BudgetMS = 20_000
+	}, set: func(t *task.Task) { t.TriggeredAt = storeNow.Add(-10 * time.Second) },
+		want: "fail retry", rests: task.Scheduled, last: task.OutFailed, fails: 1,
+		in: 10 * time.Second},
+	{name: "budget of a person's retry is spent", r: failure, p: func(p *Policy) {
+		p.Retry.BudgetMS = 20_000
+	}, set: func(t *task.Task) { t.TriggeredAt = storeNow.Add(-11 * time.Second) },
+		want: "fail bury", rests: task.Dead, reason: task.Exhausted, last: task.OutFailed, fails: 1},
+}
+
 func TestDecide(t *testing.T) {
+	for _, v := range slices.Concat(unknown, ending) {
+		v.state = task.Running
+		v.check(t)
+	}
 	for _, v := range running {
 		v.state = task.Running
 		v.check(t)
@@ -234,7 +299,7 @@ func (v verdict) conditions(t *testing.T, tr *task.Transition) {
 			m.Recoveries, m.FinishedAt)
 	}
 	freed := ""
-	if v.state.Live() || v.state == task.Held {
+	if (v.state.Live() || v.state == task.Held) && m.State != task.Held {
 		freed = "job/1"
 	}
 	if tr.FreeKey != freed || tr.TakeKey != "" || tr.FreeUnique != m.State.Final() {

@@ -33,13 +33,14 @@ func Suspect(t *task.Task) bool { return t.Recoveries >= MaxRecoveries }
 
 // Lose recovers the executions of one retired epoch, whose executor died at end or before by the
 // store's clock. If a suspect was in its place then, only that one is counted; the others come back
-// as they were. If none was, all are counted that are not suspects yet.
-func Lose(rows []task.Task, end task.Time) []*task.Transition {
+// as they were. If none was, all are counted that are not suspects yet. Tasks whose policy holds
+// unknown outcomes do not come back: a person decides.
+func Lose(rows []task.Task, end task.Time, policy func(*task.Task) Policy) []*task.Transition {
 	held := holder(rows, end)
 	out := make([]*task.Transition, 0, len(rows))
 	for i := range rows {
 		t := &rows[i]
-		out = append(out, lose(t, t == held || held == nil && !Suspect(t)))
+		out = append(out, lose(t, policy(t), t == held || held == nil && !Suspect(t)))
 	}
 	return out
 }
@@ -63,14 +64,18 @@ func holder(rows []task.Task, end task.Time) *task.Task {
 // began is when the last execution started, as far as the row knows.
 func began(t *task.Task) task.Time { return max(t.DispatchedAt, t.StartedAt) }
 
-func lose(t *task.Task, count bool) *task.Transition {
+func lose(t *task.Task, p Policy, count bool) *task.Transition {
 	const words = "its executor is gone"
 	tr := task.Begin(t)
 	m := &tr.Set
 	m.FinishedAt, m.LastOutcome, m.Error = task.StoreNow, task.OutLost, words
-	if t.CancelAsked != 0 {
+	switch {
+	case t.CancelAsked != 0 && !p.once():
 		m.Reason = task.ByRequest
 		return tr.Then(task.Cancel, task.ByRequest, words).Keys(t)
+	case p.holds():
+		hold(tr, task.Lost, words)
+		return tr.Keys(t)
 	}
 	tr.Then(task.Lose, task.Lost, words)
 	if count {

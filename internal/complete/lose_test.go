@@ -27,10 +27,13 @@ func lost(recoveries int, ran time.Duration) task.Task {
 	return *k
 }
 
+// byDefault retries what is lost.
+func byDefault(*task.Task) Policy { return policy() }
+
 // wantFates loses the rows together and compares what becomes of them.
 func wantFates(t *testing.T, name string, rows []task.Task, want []fate) {
 	t.Helper()
-	trs := Lose(rows, storeNow)
+	trs := Lose(rows, storeNow, byDefault)
 	if len(trs) != len(rows) {
 		t.Fatalf("%s: %d transitions for %d rows", name, len(trs), len(rows))
 	}
@@ -103,7 +106,7 @@ func TestR04SuspectTime(t *testing.T) {
 	} {
 		wantFates(t, name, c.rows, c.want)
 	}
-	trs := Lose([]task.Task{canceled, lost(1, 0)}, storeNow)
+	trs := Lose([]task.Task{canceled, lost(1, 0)}, storeNow, byDefault)
 	if trs[0].Set.State != task.Canceled || trs[1].Set.Recoveries != 1 {
 		t.Errorf("beside a canceled suspect in its place: %s, %d recoveries", trs[0].Set.State,
 			trs[1].Set.Recoveries)
@@ -115,10 +118,53 @@ func TestLoseCanceled(t *testing.T) {
 	for _, s := range []task.State{task.Running, task.Dispatching} {
 		k := row(s)
 		k.CancelAsked, k.Recoveries = storeNow, 2
-		tr := Lose([]task.Task{*k}, storeNow)[0]
+		tr := Lose([]task.Task{*k}, storeNow, byDefault)[0]
 		if err := tr.Check(); err != nil || tr.Set.State != task.Canceled ||
 			tr.Set.Reason != task.ByRequest || !tr.FreeUnique {
 			t.Errorf("%s: %s, %v", s, events(tr), err)
+		}
+	}
+}
+
+// TestLoseHolds: what nobody knows the end of waits for a person where the policy says so, keeps
+// its keys, and counts against nobody.
+func TestLoseHolds(t *testing.T) {
+	hold := func(k *task.Task) Policy {
+		p := policy()
+		if k.OnUnknown == task.UnknownHold {
+			p.OnUnknown = task.UnknownHold
+		}
+		if k.MaxRetries == 0 {
+			p.MaxRetries = 0
+		}
+		return p
+	}
+	held, plain := lost(0, time.Second), lost(0, time.Second)
+	held.OnUnknown = task.UnknownHold
+	canceled, once := held, held
+	canceled.CancelAsked, once.CancelAsked = storeNow, storeNow
+	held.MaxRetries, plain.MaxRetries, canceled.MaxRetries, once.MaxRetries = -1, -1, -1, 0
+	trs := Lose([]task.Task{held, plain, canceled, once}, storeNow, hold)
+	for i, want := range []struct {
+		events string
+		state  task.State
+		reason task.Reason
+		frees  string
+	}{
+		{"hold", task.Held, task.Lost, ""},
+		{"lose recover", task.Scheduled, 0, "job/1"},
+		{"cancel", task.Canceled, task.ByRequest, "job/1"},
+		{"hold", task.Held, task.Lost, ""}, // at most once: it may have done its work
+	} {
+		tr := trs[i]
+		if tr.Check() != nil || events(tr) != want.events || tr.Set.State != want.state ||
+			tr.Set.Reason != want.reason || tr.FreeKey != want.frees ||
+			tr.FreeUnique != want.state.Final() || tr.Set.LastOutcome == 0 {
+			t.Errorf("row %d: %s, %s(%s), frees %q, %v; want %+v", i, events(tr), tr.Set.State,
+				tr.Set.Reason, tr.FreeKey, tr.Check(), want)
+		}
+		if want.state == task.Held && tr.Set.Recoveries != 0 {
+			t.Errorf("row %d: a held task counts as recovered", i)
 		}
 	}
 }

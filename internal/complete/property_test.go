@@ -26,9 +26,15 @@ func TestDecidedIsLegal(t *testing.T) {
 			rest := n >> flags
 			r.Outcome, k.LastOutcome = task.Outcome(rest%8), task.Outcome(rest/8%8)
 			k.Failures = rest / 64
-			tr := Decide(k, r, Policy{MaxRetries: 1}, storeNow, 0)
+			p := Policy{MaxRetries: n % 2, OnUnknown: task.Unknown(n % 3)}
+			r.Interrupted = n%5 == 0
+			tr := Decide(k, r, p, storeNow, 0)
 			if tr == nil {
 				continue
+			}
+			if again := tr.Set.State == task.Scheduled; again && p.once() && s != task.Scheduled &&
+				r.Outcome != task.OutSnoozed && (r.Outcome != task.OutReleased || r.Interrupted) {
+				t.Fatalf("%s, report %+v: at most once, and %s", s, r, events(tr))
 			}
 			if err := tr.Check(); err != nil {
 				t.Fatalf("%s, last %s, %s, report %+v: %v", s, k.LastOutcome, events(tr), r, err)

@@ -2,7 +2,6 @@ package dispatch
 
 import (
 	"context"
-	"time"
 
 	"github.com/ax-sched/ax/internal/admit"
 	"github.com/ax-sched/ax/internal/complete"
@@ -15,6 +14,7 @@ import (
 type batch struct {
 	d     *Dispatcher
 	its   []admit.Item
+	epoch int64                  // of this process as an executor
 	ahead map[task.ID]*task.Task // rows that were read while these tasks waited
 	rows  map[task.ID]*task.Task // rows that were read now
 }
@@ -24,9 +24,10 @@ type claimed struct {
 	it      admit.Item
 	row     *task.Task
 	ctx     context.Context
-	limit   time.Duration
+	policy  complete.Policy
 	suspect bool
 	old     bool // the row was read ahead
+	missed  bool // tr does not claim it: it is too late for that
 	tr      *task.Transition
 }
 
@@ -42,6 +43,7 @@ func (b *batch) claim(ctx context.Context) error {
 		b.its = nil
 		return nil
 	}
+	b.epoch = epoch
 	cs, trs := make([]claimed, 0, len(b.its)), make([]*task.Transition, 0, len(b.its))
 	taken := make(map[task.ID]bool, len(b.its))
 	for _, it := range b.its {
@@ -54,11 +56,7 @@ func (b *batch) claim(ctx context.Context) error {
 		}
 		if c, ok := b.look(it, row); ok {
 			c.old = old
-			c.tr = complete.Claim(c.row, b.d.cfg.NewID(), name, epoch, b.d.fence.Token)
-			if plant.On(plant.OverlapIgnored) {
-				c.tr.TakeKey = ""
-			}
-			b.d.cfg.Local.Expect(c.tr.Set.ExecutionID)
+			b.decide(&c, name)
 			cs, trs = append(cs, c), append(trs, c.tr)
 			taken[it.ID] = true
 		}
@@ -77,6 +75,19 @@ func (b *batch) claim(ctx context.Context) error {
 	}
 	b.its = nil
 	return b.settle(ctx, cs, res)
+}
+
+// decide says what becomes of a task that may be claimed: mostly that it is.
+func (b *batch) decide(c *claimed, name string) {
+	c.tr = complete.Miss(c.row, c.policy, b.d.cfg.Now())
+	if c.missed = c.tr != nil; c.missed {
+		return
+	}
+	c.tr = complete.Claim(c.row, b.d.cfg.NewID(), name, b.epoch, b.d.fence.Token)
+	if plant.On(plant.OverlapIgnored) {
+		c.tr.TakeKey = ""
+	}
+	b.d.cfg.Local.Expect(c.tr.Set.ExecutionID)
 }
 
 // read reads the rows that were not read ahead.
@@ -119,7 +130,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	}
 	c := claimed{it: it, row: row, suspect: complete.Suspect(row)}
 	var ok bool
-	if c.ctx, c.limit, ok = d.cfg.Handler(row); !ok {
+	if c.ctx, c.policy, ok = d.cfg.Handler(row); !ok {
 		d.cfg.Local.Give(it.Kind)
 		d.cfg.Settled(it)
 		return claimed{}, false
@@ -138,14 +149,19 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) error {
 	d := b.d
 	var busy []claimed
-	may := len(cs) > 0 && d.mayStart(cs[0].tr.Set.Epoch)
+	may := len(cs) > 0 && d.mayStart(b.epoch)
 	for i, c := range cs {
 		if res[i].Status == store.Applied {
 			d.cfg.Settled(c.it)
-			if b.start(c, res[i], may) {
+			moved(c.row, c.tr, res[i])
+			switch {
+			case c.missed:
+				d.cfg.Skipped(c.row)
+			case may && d.cfg.Local.Start(c.ctx, c.row, c.policy.Timeout, c.suspect):
 				continue
+			default:
+				d.cfg.HandBack(c.row)
 			}
-			d.cfg.HandBack(c.row)
 		}
 		b.unclaim(cs[i : i+1])
 		d.cfg.Local.Give(c.it.Kind)
@@ -176,12 +192,11 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 	return b.skip(ctx, busy)
 }
 
-// start runs what was claimed, if this process still may.
-func (b *batch) start(c claimed, res store.Result, may bool) bool {
-	c.row.Mutable = c.tr.Set
-	c.row.Resolve(res.At)
-	c.row.Version, c.row.UpdatedAt = res.Version, res.At
-	return may && b.d.cfg.Local.Start(c.ctx, c.row, c.limit, c.suspect)
+// moved writes an applied transition into the row as it was read.
+func moved(row *task.Task, tr *task.Transition, res store.Result) {
+	row.Mutable = tr.Set
+	row.Resolve(res.At)
+	row.Version, row.UpdatedAt = res.Version, res.At
 }
 
 // skip applies the overlap policy to tasks whose key is busy.
@@ -193,12 +208,16 @@ func (b *batch) skip(ctx context.Context, busy []claimed) error {
 	for i, c := range busy {
 		trs[i] = complete.Skip(c.row, task.Overlapped)
 	}
-	_, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
-	for _, c := range busy {
+	res, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
+	for i, c := range busy {
 		if err != nil {
 			b.d.cfg.Later(c.it, c.it.RunAt) // it meets the key again, or finds it free
-		} else {
-			b.d.cfg.Settled(c.it)
+			continue
+		}
+		b.d.cfg.Settled(c.it)
+		if res[i].Status == store.Applied {
+			moved(c.row, trs[i], res[i])
+			b.d.cfg.Skipped(c.row)
 		}
 	}
 	return err
@@ -220,7 +239,9 @@ func (b *batch) putBack() {
 // all the same: the executor finds that it does not run them and hands them back.
 func (b *batch) unclaim(cs []claimed) {
 	for _, c := range cs {
-		b.d.cfg.Local.Unexpect(c.tr.Set.ExecutionID)
+		if !c.missed { // else it names an earlier execution, which may still run
+			b.d.cfg.Local.Unexpect(c.tr.Set.ExecutionID)
+		}
 		if c.suspect {
 			b.d.cfg.Local.GiveSuspect()
 		}

@@ -26,9 +26,9 @@ type Store interface {
 type Config struct {
 	Store Store
 	Local *executor.Local
-	// Handler returns the context that an execution of the task starts with and its hard time-out,
+	// Handler returns the context that an execution of the task starts with and what applies to it,
 	// or false if this process has no handler for the kind.
-	Handler func(t *task.Task) (context.Context, time.Duration, bool)
+	Handler func(t *task.Task) (context.Context, complete.Policy, bool)
 	// Member is this process as an executor: its name and epoch. ok is false while its lease is
 	// not believed to hold: then nothing starts.
 	Member func() (name string, epoch int64, ok bool)
@@ -40,6 +40,9 @@ type Config struct {
 	Settled func(it admit.Item)
 	// Later is told that a task has to wait until the store's time at.
 	Later func(it admit.Item, at task.Time)
+	// Skipped is told of a task that is not run because of its overlap key or its limits of time, as
+	// its row is now; it must not block.
+	Skipped func(t *task.Task)
 	// HandBack takes a task that was claimed and cannot be started here any more.
 	HandBack func(t *task.Task)
 	// Failed is told of each error of the store; the tasks are tried again.
@@ -85,6 +88,12 @@ func (d *Dispatcher) Push(its []admit.Item) {
 	d.Wake()
 }
 
+// First adds a task that a person wants to run now: it is claimed before what waits in the buckets.
+// If the trigger pushes it too, the second claim finds that it has moved.
+func (d *Dispatcher) First(t *task.Task) {
+	d.Push([]admit.Item{{ID: t.ID, RunAt: t.RunAt, Kind: t.Kind, Bucket: admit.First}})
+}
+
 // Wake says that a slot may be free or that something is due.
 func (d *Dispatcher) Wake() {
 	select {
@@ -107,7 +116,7 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	if d.Waiting() > 0 || d.cfg.Backlog() > MaxBacklog || t.OverlapKey != "" {
 		return nil, nil, false
 	}
-	ctx, limit, ok := d.cfg.Handler(t)
+	ctx, policy, ok := d.cfg.Handler(t)
 	if !ok {
 		return nil, nil, false
 	}
@@ -126,7 +135,7 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	start = func(in store.Inserted) {
 		t.Resolve(in.At)
 		t.Version, t.FireTime, t.CreatedAt, t.UpdatedAt = in.Version, t.RunAt, in.At, in.At
-		if !d.mayStart(epoch) || !d.cfg.Local.Start(ctx, t, limit, false) {
+		if !d.mayStart(epoch) || !d.cfg.Local.Start(ctx, t, policy.Timeout, false) {
 			d.cfg.HandBack(t)
 			drop()
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/memory"
 	"github.com/ax-sched/ax/task"
@@ -71,6 +72,7 @@ type rig struct {
 	hold    time.Duration
 	settled map[task.ID]int
 	back    []task.ID // executions handed back
+	skipped []task.Task
 	later   map[task.ID]task.Time
 	errors  int
 	backlog int
@@ -140,8 +142,9 @@ func (r *rig) executor(handlers *sync.WaitGroup) executor.Config {
 func (r *rig) config(ctx context.Context) Config {
 	locked := func(f func()) { r.mu.Lock(); defer r.mu.Unlock(); f() }
 	return Config{Store: r.store, Local: r.local,
-		Handler: func(k *task.Task) (context.Context, time.Duration, bool) {
-			return ctx, time.Hour, k.Kind != "elsewhere"
+		Handler: func(k *task.Task) (context.Context, complete.Policy, bool) {
+			p := complete.Policy{Timeout: time.Hour, MaxLateness: k.MaxLateness}
+			return ctx, p, k.Kind != "elsewhere"
 		},
 		Member: func() (string, int64, bool) {
 			r.mu.Lock()
@@ -157,6 +160,9 @@ func (r *rig) config(ctx context.Context) Config {
 		Settled: func(it admit.Item) { locked(func() { r.settled[it.ID]++ }) },
 		HandBack: func(k *task.Task) {
 			locked(func() { r.back = append(r.back, k.ExecutionID) })
+		},
+		Skipped: func(k *task.Task) {
+			locked(func() { r.skipped = append(r.skipped, *k) })
 		},
 		Later:  func(it admit.Item, at task.Time) { locked(func() { r.later[it.ID] = at }) },
 		Failed: func(error) { locked(func() { r.errors++ }) }}
@@ -191,7 +197,7 @@ func (r *rig) set(f func()) {
 // states counts the tasks by state.
 func (r *rig) states() map[task.State]int64 {
 	r.t.Helper()
-	m, err := r.store.Count(r.t.Context())
+	m, err := r.store.Count(r.t.Context(), 0)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -317,13 +323,13 @@ func TestMovedMeanwhile(t *testing.T) {
 func TestConflict(t *testing.T) {
 	dispatcher(t, 4, time.Second, func(r *rig) {
 		its := r.insert(1, "k", nil)
-		r.cfg.Handler = func(k *task.Task) (context.Context, time.Duration, bool) {
+		r.cfg.Handler = func(k *task.Task) (context.Context, complete.Policy, bool) {
 			other := task.Begin(k).Then(task.Cancel, 0, "")
 			if _, err := r.store.Store.Apply(r.t.Context(), store.Fence{},
 				[]*task.Transition{other}); err != nil {
 				t.Error(err)
 			}
-			return r.t.Context(), time.Hour, true
+			return r.t.Context(), complete.Policy{Timeout: time.Hour}, true
 		}
 		r.Push(its)
 		synctest.Wait()

@@ -29,6 +29,15 @@ func TestKeyBusy(t *testing.T) {
 				t.Errorf("%s rests in %s(%s)", k.ID, k.State, k.Reason)
 			}
 		}
+		if len(r.skipped) != 4 {
+			t.Errorf("%d skipped tasks were told of", len(r.skipped))
+		}
+		for _, k := range r.skipped { // as the row is now
+			if row := r.read(k.ID); k.State != task.Skipped || k.Version != row.Version ||
+				k.FinishedAt != row.FinishedAt {
+				t.Errorf("told of %+v, the row is %+v", k, row)
+			}
+		}
 	})
 }
 

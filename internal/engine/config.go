@@ -11,6 +11,7 @@ import (
 	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/lease"
+	"github.com/ax-sched/ax/observe"
 	"github.com/ax-sched/ax/registry"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -26,6 +27,8 @@ type Kinds interface {
 	Policy(t *task.Task) complete.Policy
 	// Stored returns the options as the store keeps them.
 	Stored() ([]task.Kind, error)
+	// Learn takes the stored options of all kinds, for those without a handler here.
+	Learn(ks []task.Kind)
 }
 
 // Config says how an Engine works; all fields are required.
@@ -36,11 +39,14 @@ type Config struct {
 	Kinds    Kinds
 	// Call runs the handler of a claimed task; it may panic.
 	Call   func(ctx context.Context, t *task.Task) task.Report
+	Redact func(text string) string // or nil, see executor.Config
 	Clock  *clock.Clock
 	NewID  func() task.ID
 	Token  func() string  // random, for names
 	Rand   func() float64 // for jitter
 	Logger *slog.Logger
+	// Observer has its panics contained, see Guard.
+	Observer observe.Observer
 
 	NodeID, Group          string
 	Slots                  int
@@ -50,6 +56,7 @@ type Config struct {
 	Sweep, Grace           time.Duration
 	ZombieWait             time.Duration
 	Loaded                 int // tasks held in memory, see trigger.Config
+	Retention              store.Retention
 }
 
 // now estimates the store's time.

@@ -13,7 +13,9 @@ import (
 	"github.com/ax-sched/ax/internal/leader"
 	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/internal/sweep"
+	"github.com/ax-sched/ax/observe"
 	"github.com/ax-sched/ax/registry"
+	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -40,11 +42,15 @@ const ( // times of a stop, after the grace
 // ctx and outlive it.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{cfg: cfg, base: context.WithoutCancel(ctx), handlers: group.New(ctx, "handlers")}
+	if b, ok := store.As[store.BlockReporter](cfg.Store); ok {
+		b.OnBlocked(e.blocked)
+	}
 	e.completer = complete.New(complete.Config{Store: cfg.Store, Policy: cfg.Kinds.Policy,
 		Now: cfg.now, Rand: cfg.Rand, Recorded: e.recorded, Failed: e.failed("complete")})
 	var err error
 	e.local, err = executor.New(executor.Config{Slots: cfg.Slots, Limit: cfg.Kinds.Limit,
-		Run: cfg.Call, Report: e.completer.Put, Overdue: e.completer.Stop, Freed: e.freed,
+		Run: e.call, Report: e.completer.Put, Overdue: e.completer.Stop, Freed: e.freed,
+		Stuck: e.stuck, Redact: cfg.Redact,
 		ZombieWait: cfg.ZombieWait, Spawn: e.spawn, Now: monotonic()})
 	if err != nil {
 		return nil, err
@@ -140,6 +146,7 @@ func (e *Engine) failed(part string) func(error) {
 		if errors.Is(err, context.Canceled) {
 			return // it was told to stop
 		}
+		e.met(part, err)
 		e.cfg.Logger.Warn("a part of the scheduler met an error and goes on", "part", part,
 			"node", e.cfg.NodeID, "error", err)
 	}
@@ -150,6 +157,19 @@ func (e *Engine) epoch() int64 {
 	return epoch
 }
 
+// stuck is told of a handler that was told to stop and given up: once, because nobody can end it.
+func (e *Engine) stuck(t *task.Task, ran time.Duration) {
+	e.cfg.Logger.Warn("a handler ignores the end of its context; its attempt was given up, and the "+
+		"next one may run beside it", "task_id", t.ID.String(), "kind", t.Kind, "key", t.Key,
+		"attempt", t.Attempt, "execution_id", t.ExecutionID.String(), "running_for", ran)
+}
+
+// blocked is told that the store cannot write because of somebody else's transaction.
+func (e *Engine) blocked(waited time.Duration) {
+	e.cfg.Logger.Warn("an open transaction holds up all writers of the database; keep transactions "+
+		"short that submit or complete tasks", "waited", waited)
+}
+
 // freed is told of each slot that became free.
 func (e *Engine) freed() {
 	if t := e.term.Load(); t != nil {
@@ -158,15 +178,12 @@ func (e *Engine) freed() {
 }
 
 // recorded is told of each outcome in the table.
-func (e *Engine) recorded(t *task.Task, _ task.Report) {
-	switch {
-	case t == nil:
+func (e *Engine) recorded(t *task.Task, r task.Report) {
+	if t == nil {
 		return
-	case t.State == task.Dead:
-		e.cfg.Logger.Info("a task is dead: it will not run again by itself",
-			"task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "attempt", t.Attempt,
-			"reason", t.Reason.String(), "error", t.Error)
 	}
+	e.notable(t)
+	e.ended(t, r)
 	term := e.term.Load()
 	if term == nil {
 		return
@@ -180,6 +197,20 @@ func (e *Engine) recorded(t *task.Task, _ task.Report) {
 	term.dispatch.Wake() // the backlog may have held claims back
 }
 
+// notable tells an operator of a task that needs one.
+func (e *Engine) notable(t *task.Task) {
+	words := "a task is dead: it will not run again by itself"
+	switch t.State {
+	case task.Dead:
+	case task.Held:
+		words = "a task is held: nobody knows its outcome, and a person must decide"
+	default:
+		return
+	}
+	e.cfg.Logger.Info(words, "task_id", t.ID.String(), "kind", t.Kind, "key", t.Key,
+		"attempt", t.Attempt, "reason", t.Reason.String(), "error", t.Error)
+}
+
 // known reports whether an execution runs here, is being claimed, or waits to be recorded.
 func (e *Engine) known(execution task.ID) bool {
 	return e.local.Known(execution) || e.completer.Holds(execution)
@@ -189,14 +220,18 @@ func (e *Engine) known(execution task.ID) bool {
 // answer to its claim was lost or came too late.
 func (e *Engine) handBack(t *task.Task) {
 	e.cfg.Logger.Warn("a claimed task was not started here and is handed back",
-		"task_id", t.ID.String(), "execution_id", t.ExecutionID.String())
+		"task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "attempt", t.Attempt,
+		"execution_id", t.ExecutionID.String())
 	e.completer.Put(t, task.Report{ID: t.ID, Execution: t.ExecutionID,
-		Outcome: task.OutReleased, Error: "never started"})
+		Outcome: task.OutReleased, Unstarted: true, Error: "never started"})
 }
 
 // sampled takes the store's time from an answer.
 func (e *Engine) sampled(sent time.Duration, at task.Time) clock.Event {
 	ev := e.cfg.Clock.Sample(sent, int64(at))
+	if f := e.cfg.Observer.Clock; f != nil {
+		f(observe.Clock{Offset: e.cfg.Clock.Ahead()})
+	}
 	switch ev.Kind {
 	case clock.First:
 		if ev.Size.Abs() > time.Second {
@@ -204,9 +239,9 @@ func (e *Engine) sampled(sent time.Duration, at task.Time) clock.Event {
 				"decides what is due", "node", e.cfg.NodeID, "store_ahead_by", ev.Size)
 		}
 	case clock.Step:
-		e.cfg.Logger.Warn("the clock of the store has stepped", "by", ev.Size)
+		e.cfg.Logger.Warn("the clock of the store has stepped", "stepped_by", ev.Size)
 	case clock.Resumed:
-		e.cfg.Logger.Warn("the machine was suspended", "for", ev.Size)
+		e.cfg.Logger.Warn("the machine was suspended", "suspended_for", ev.Size)
 	}
 	return ev
 }

@@ -67,17 +67,47 @@ func (e *Engine) Made(rows []task.Task, ins []store.Inserted) {
 	}
 }
 
+// Moved says that a person has moved a task: what runs here is asked to end if that is its lot, and
+// what is to run now is claimed at once, before what waits in the buckets.
+func (e *Engine) Moved(r *task.Task) {
+	if e == nil || !e.open.Load() {
+		return
+	}
+	if r.State.Live() || r.State == task.Canceled {
+		e.local.Cancel(r.ExecutionID, executor.ErrCanceled)
+	}
+	t := e.leading()
+	if t == nil {
+		return
+	}
+	switch {
+	case r.State.Final():
+		t.settled(r)
+	case r.State != task.Scheduled:
+	case r.TriggeredAt == r.RunAt && r.Group == e.cfg.Group && e.cfg.Kinds.Has(r.Kind):
+		t.dispatch.First(r)
+	default:
+		t.trigger.Add(r.Group, r.Bucket, due(r))
+	}
+}
+
+// MadeTx says that a transaction of a caller's holds new rows, which are there when it commits.
+func (e *Engine) MadeTx(ins []store.Inserted) {
+	t := e.leading()
+	if t == nil {
+		return
+	}
+	for _, in := range ins {
+		if !in.Duplicate {
+			t.late.Expect(in.RunAt)
+		}
+	}
+}
+
 // JobsChanged says that a definition of a job has changed.
 func (e *Engine) JobsChanged() {
 	if t := e.leading(); t != nil {
 		t.jobs.Wake()
-	}
-}
-
-// Cancel ends the context of an execution that may run here.
-func (e *Engine) Cancel(execution task.ID) {
-	if e != nil && e.open.Load() {
-		e.local.Cancel(execution, executor.ErrCanceled)
 	}
 }
 

@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/dispatch"
 	"github.com/ax-sched/ax/internal/group"
+	"github.com/ax-sched/ax/internal/retain"
 	"github.com/ax-sched/ax/internal/sweep"
 	"github.com/ax-sched/ax/internal/trigger"
 	"github.com/ax-sched/ax/store"
@@ -19,10 +21,13 @@ import (
 type term struct {
 	e        *Engine
 	fence    store.Fence
+	since    task.Time // when it began
 	trigger  *trigger.Trigger
+	late     *trigger.Late
 	jobs     *trigger.Jobs
 	dispatch *dispatch.Dispatcher
 	sweeper  *sweep.Sweeper
+	retainer *retain.Retainer
 }
 
 var errPanicked = errors.New("the duties of the leader ended in a panic")
@@ -49,6 +54,7 @@ func (e *Engine) runTerm(ctx context.Context, f store.Fence) error {
 	e.cfg.Logger.Info("leading", "node", e.cfg.NodeID, "token", f.Token)
 	g := group.New(ctx, "term")
 	e.term.Store(t)
+	t.led(true, nil)
 	g.Go("wheel", t.trigger.Drive)
 	for i := range dispatch.Workers {
 		g.Go(fmt.Sprintf("dispatch %d", i+1), t.dispatch.Run)
@@ -57,8 +63,11 @@ func (e *Engine) runTerm(ctx context.Context, f store.Fence) error {
 	g.Go("trigger", t.trigger.Run)
 	g.Go("jobs", t.jobs.Run)
 	g.Go("sweep", t.sweeper.Run)
-	if h, ok := e.cfg.Store.(store.Hinter); ok {
+	g.Go("retention", t.retainer.Run)
+	if h, ok := store.As[store.Hinter](e.cfg.Store); ok {
 		g.Go("hints", func(ctx context.Context) error { return t.listen(ctx, h) })
+	} else {
+		g.Go("late commits", t.late.Run)
 	}
 	select {
 	case <-ctx.Done():
@@ -68,6 +77,18 @@ func (e *Engine) runTerm(ctx context.Context, f store.Fence) error {
 	err = g.Stop(0)
 	e.cfg.Logger.Info("no longer leading", "node", e.cfg.NodeID, "token", f.Token,
 		"cause", context.Cause(ctx), "error", err)
+	t.led(false, cause(ctx, err))
+	return err
+}
+
+// cause says why a term ended: nil if it was told to stop.
+func cause(ctx context.Context, err error) error {
+	if c := context.Cause(ctx); c != nil {
+		err = c
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
 	return err
 }
 
@@ -96,6 +117,11 @@ func (e *Engine) enlistOnce(ctx context.Context) error {
 	if err := e.putKinds(ctx); err != nil {
 		return err
 	}
+	ks, err := e.cfg.Store.Kinds(ctx)
+	if err != nil {
+		return fmt.Errorf("read the options of kinds: %w", err)
+	}
+	e.cfg.Kinds.Learn(ks)
 	sent := e.cfg.Clock.Boot()
 	at, err := e.cfg.Store.Now(ctx)
 	if err == nil {
@@ -106,7 +132,7 @@ func (e *Engine) enlistOnce(ctx context.Context) error {
 
 func (e *Engine) newTerm(f store.Fence) (*term, error) {
 	cfg := &e.cfg
-	t := &term{e: e, fence: f}
+	t := &term{e: e, fence: f, since: cfg.now()}
 	var err error
 	t.trigger, err = trigger.New(trigger.Config{Store: cfg.Store, Groups: []string{cfg.Group},
 		Now: cfg.now, Since: cfg.Clock.Boot, Sampled: t.sampled,
@@ -117,17 +143,22 @@ func (e *Engine) newTerm(f store.Fence) (*term, error) {
 	if err != nil {
 		return nil, err
 	}
+	t.late = trigger.NewLate(t.trigger.Hint)
 	t.dispatch = dispatch.New(dispatch.Config{Store: cfg.Store, Local: e.local, Handler: e.handler,
 		Member: e.member.Current, NewID: cfg.NewID, Now: cfg.now, Backlog: e.completer.Backlog,
 		Settled: t.trigger.Settled, Later: t.trigger.Later, HandBack: e.handBack,
-		Failed: e.failed("dispatch")}, f)
+		Skipped: t.ended, Failed: e.failed("dispatch")}, f)
 	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: cfg.Store, Fence: f, Now: cfg.now,
 		NewID: cfg.NewID, Failed: e.failed("jobs"), Poll: cfg.Poll,
-		Fired: func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})
+		Skipped: e.rests,
+		Fired:   func(r *task.Task) { t.trigger.Add(r.Group, r.Bucket, due(r)) }})
+	expirer, _ := store.As[store.Expirer](cfg.Store)
 	t.sweeper = sweep.New(sweep.Config{Store: cfg.Store, Registry: cfg.Registry, Fence: f,
 		Now: cfg.now, Since: cfg.Clock.Boot, Silence: cfg.Heartbeat + 2*time.Second,
-		TTL: cfg.ExecutorTTL, Recovered: t.recovered, Failed: e.failed("sweep"),
-		Every: cfg.Sweep})
+		TTL: cfg.ExecutorTTL, Policy: cfg.Kinds.Policy, Expirer: expirer, Recovered: t.recovered,
+		Ended: t.ended, Failed: e.failed("sweep"), Every: cfg.Sweep})
+	t.retainer = retain.New(retain.Config{Store: cfg.Store, Fence: f, Keep: cfg.Retention,
+		Now: cfg.now, Since: cfg.Clock.Boot, Failed: e.failed("retention")})
 	return t, nil
 }
 
@@ -145,12 +176,12 @@ func (t *term) listen(ctx context.Context, h store.Hinter) error {
 	}
 }
 
-// handler says how an execution of the task starts here.
-func (e *Engine) handler(t *task.Task) (context.Context, time.Duration, bool) {
+// handler says how an execution of the task starts here, and what applies to it.
+func (e *Engine) handler(t *task.Task) (context.Context, complete.Policy, bool) {
 	if !e.cfg.Kinds.Has(t.Kind) {
-		return nil, 0, false
+		return nil, complete.Policy{}, false
 	}
-	return e.base, e.cfg.Kinds.Policy(t).Timeout, true
+	return e.base, e.cfg.Kinds.Policy(t), true
 }
 
 func (t *term) unhandled(kind string) {
@@ -160,8 +191,25 @@ func (t *term) unhandled(kind string) {
 func (t *term) recovered(r *task.Task) {
 	t.e.cfg.Logger.Info("recovered a task of a lost executor", "task_id", r.ID.String(),
 		"kind", r.Kind, "executor", r.Executor, "state", r.State.String())
+	t.e.recovered(r)
 	if r.State == task.Scheduled {
 		t.trigger.Add(r.Group, r.Bucket, due(r))
+		return
+	}
+	t.settled(r)
+}
+
+// ended takes a task that the sweep has ended or held because of its own limits.
+func (t *term) ended(r *task.Task) {
+	t.e.rests(r)
+	t.settled(r)
+}
+
+// settled logs a task that the sweep has ended or held, and tells the jobs.
+func (t *term) settled(r *task.Task) {
+	t.e.notable(r)
+	if !r.JobID.IsZero() && r.State.Final() {
+		t.jobs.Ended(r.JobID)
 	}
 }
 

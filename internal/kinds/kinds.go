@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -16,18 +17,34 @@ import (
 
 // Kind is a handler of type H with its options.
 type Kind[H any] struct {
-	Handler H
-	Policy  complete.Policy
-	Limit   int // executions at the same time in this process; 0: no limit of its own
+	Handler    H
+	Middleware []func(H) H // of this kind, the first outermost, see Wrap
+	Policy     complete.Policy
+	Limit      int // executions at the same time in this process; 0: no limit of its own
+}
+
+// Wrap puts the middleware of this kind round the handler, and that of all kinds round both. The
+// first of each is outermost.
+func (k *Kind[H]) Wrap(all []func(H) H) error {
+	for _, m := range slices.Backward(slices.Concat(all, k.Middleware)) {
+		if m == nil {
+			return &task.InputError{Field: "middleware", Reason: "is nil"}
+		}
+		if k.Handler = m(k.Handler); reflect.ValueOf(k.Handler).IsNil() {
+			return &task.InputError{Field: "middleware", Reason: "returned nil; return a handler"}
+		}
+	}
+	return nil
 }
 
 // Set holds kinds by name. All methods are safe for concurrent use.
 type Set[H any] struct {
 	base complete.Policy // of kinds that are not in the set
 
-	mu  sync.RWMutex
-	m   map[string]*Kind[H]
-	err error
+	mu    sync.RWMutex
+	m     map[string]*Kind[H]
+	other map[string]complete.Policy // of kinds whose handlers are elsewhere
+	err   error
 }
 
 // New returns an empty set; base is the policy where nothing else is said.
@@ -81,24 +98,63 @@ func (s *Set[H]) Limit(name string) int {
 	return 0
 }
 
+// Learn takes the stored options of all kinds: a leader also decides about executions whose
+// handlers only another process has, and must not run again what their kind holds.
+func (s *Set[H]) Learn(ks []task.Kind) {
+	other := make(map[string]complete.Policy, len(ks))
+	for _, k := range ks {
+		p := s.base
+		p.Timeout, p.MaxRetries = k.Timeout, k.MaxRetries
+		p.OnUnknown, p.MaxLifetime = k.OnUnknown, k.MaxLifetime
+		p.Retry = parse(k.RetryPolicy, p.Retry)
+		other[k.Name] = p
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.other = other
+}
+
+// of returns the policy of a kind.
+func (s *Set[H]) of(name string) complete.Policy {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if k := s.m[name]; k != nil {
+		return k.Policy
+	}
+	if p, ok := s.other[name]; ok {
+		return p
+	}
+	return s.base
+}
+
+// parse reads a stored retry policy, which was checked when it was made.
+func parse(stored string, usual retry.Policy) retry.Policy {
+	var own retry.Policy
+	if stored == "" || json.Unmarshal([]byte(stored), &own) != nil {
+		return usual
+	}
+	return own
+}
+
 // Policy merges a task's own options over its kind's.
 func (s *Set[H]) Policy(t *task.Task) complete.Policy {
-	p := s.base
-	if k := s.Find(t.Kind); k != nil {
-		p = k.Policy
-	}
+	p := s.of(t.Kind)
 	if t.MaxRetries >= 0 {
 		p.MaxRetries = t.MaxRetries
 	}
 	if t.Timeout != 0 {
 		p.Timeout = t.Timeout
 	}
-	if t.RetryPolicy != "" {
-		var own retry.Policy
-		if err := json.Unmarshal([]byte(t.RetryPolicy), &own); err == nil {
-			p.Retry = own // it was checked when the task was made
-		}
+	if t.OnUnknown != task.UnknownByKind {
+		p.OnUnknown = t.OnUnknown
 	}
+	if t.MaxLateness != 0 {
+		p.MaxLateness = t.MaxLateness
+	}
+	if t.MaxLifetime != 0 {
+		p.MaxLifetime = t.MaxLifetime
+	}
+	p.Retry = parse(t.RetryPolicy, p.Retry)
 	return p
 }
 
@@ -113,7 +169,8 @@ func (s *Set[H]) Stored() ([]task.Kind, error) {
 			return nil, fmt.Errorf("kind %q: retry policy: %w", name, err)
 		}
 		out = append(out, task.Kind{Name: name, Timeout: k.Policy.Timeout,
-			MaxRetries: k.Policy.MaxRetries, RetryPolicy: string(p)})
+			MaxRetries: k.Policy.MaxRetries, RetryPolicy: string(p),
+			OnUnknown: k.Policy.OnUnknown, MaxLifetime: k.Policy.MaxLifetime})
 	}
 	slices.SortFunc(out, func(a, b task.Kind) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil

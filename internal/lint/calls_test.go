@@ -138,7 +138,8 @@ func checkContexts(r *repo) (bad []string) {
 // step of fake time, so tests that use bubbles may.
 func checkSleeps(r *repo) (bad []string) {
 	r.each(func(f *file) {
-		if f.importSpec("testing/synctest") != nil || !f.forTests() && f.pkg.isMain() {
+		bubble := f.importSpec("testing/synctest") != nil || f.importSpec(modulePath+"/axtest") != nil
+		if bubble || !f.forTests() && f.pkg.isMain() {
 			return
 		}
 		ast.Inspect(f.ast, func(n ast.Node) bool {

@@ -31,6 +31,7 @@ var rules = []rule{
 	{"columns", checkColumns},
 	{"docs", checkDocs},
 	{"names", checkNames},
+	{"logs", checkLogs},
 	{"texts", checkTexts},
 	{"gomod", checkGoMod},
 }

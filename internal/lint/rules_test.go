@@ -174,6 +174,7 @@ var selfTests = map[string]selfTest{
 		},
 		good: []sources{
 			{"task/a_test.go": body("\"time\"\n\"testing/synctest\"", "time.Sleep(1)")},
+			{"task/a_test.go": body("\"time\"\n\""+modulePath+"/axtest\"", "time.Sleep(1)")},
 			{"cmd/ax/a.go": "package main\nimport \"time\"\nfunc f() { time.Sleep(1) }"},
 		},
 	},
@@ -291,6 +292,22 @@ var selfTests = map[string]selfTest{
 		},
 		good: []sources{
 			{"task/a.go": task("type Task int", "func Get() {}", "func Getaway() {}")},
+		},
+	},
+	"logs": {
+		bad: map[string]sources{
+			`a.go:2: key "taskID" is not in`: {"task/a.go": task(
+				`func f() { x.Logger.Info("done", "kind", k, "taskID", id) }`)},
+			`key "for" is not in`: {"task/a.go": task(`func f() { log.With("for", 1) }`)},
+			"a key that is no literal": {"task/a.go": task(
+				`func f() { c.logger.Warn("a" + "b", key, 1) }`)},
+			`key "error" has no value`: {"task/a.go": task(`func f() { log.Error("a", "error") }`)},
+		},
+		good: []sources{
+			{"task/a.go": task(`func f() { x.Logger.Debug("done", "task_id", id, "error", err) }`)},
+			{"task/a.go": task(`func f() { t.Error("no log", x); log.Error("alone"); log.Warn() }`)},
+			{"task/a.go": task(`func f() { log.With(attrs...); log.Info("a", attrs...) }`)},
+			{"task/a_test.go": task(`func f() { log.Info("a", "anything", 1) }`)},
 		},
 	},
 	"texts": {

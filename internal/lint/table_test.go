@@ -8,6 +8,8 @@ var table = map[string][]string{
 	"task":  {},
 	"cron":  {},
 	"retry": {},
+	// What an observer is told: by the engine, and through prom.
+	"observe": {"task"},
 
 	// Contracts, and the suites of the small ones.
 	"lease":                 {"task"},
@@ -23,7 +25,7 @@ var table = map[string][]string{
 	"store/sqlite/internal/lite": {},
 	"store/postgres": {"task", "store", "lease", "registry", "store/internal/sqlstore",
 		"store/postgres/internal/wire", "internal/batch"},
-	"store/postgres/internal/wire": {"task"},
+	"store/postgres/internal/wire": {"task", "store"},
 	"store/internal/sqlstore":      {"store"},
 	// The memory store is the oracle of the suite.
 	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
@@ -46,19 +48,22 @@ var table = map[string][]string{
 		"internal/admit", "internal/complete"},
 	"internal/dispatch": {"task", "store", "executor", "internal/clock", "internal/admit",
 		"internal/complete"},
-	"internal/sweep": {"task", "store", "registry", "internal/clock", "internal/complete"},
+	"internal/sweep":  {"task", "store", "registry", "internal/clock", "internal/complete"},
+	"internal/retain": {"task", "store", "internal/clock"},
 	// An executor keeps its own lease: heartbeats belong to who does the work.
 	"executor": {"task", "registry", "internal/clock", "internal/timer"},
 
 	// Where they meet: the engine puts the parts together, starts and stops them.
 	composition: {"task", "lease", "registry", "store", "executor", "internal/clock",
 		"internal/group", "internal/leader", "internal/trigger", "internal/dispatch",
-		"internal/complete", "internal/sweep"},
+		"internal/complete", "internal/sweep", "internal/retain", "observe"},
 
 	// What callers see. The root sees contracts and never a driver; the binary sees all.
 	"": {"task", "cron", "retry", "lease", "registry", "store", "executor", composition,
 		"internal/clock", "internal/trigger", "internal/complete", "internal/random",
-		"internal/kinds"},
+		"internal/kinds", "observe"},
+	// A package of its own, so that only who imports it links the client of Prometheus.
+	"prom":             {"", "task", "observe", "store", "lease"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
 	"internal/command": {},
@@ -66,6 +71,10 @@ var table = map[string][]string{
 	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "registry", "store/sqlite",
 		"store/postgres", "internal/demo",
 		"internal/wheel", "internal/clock", "internal/group", "internal/crontab", "internal/command"},
+
+	// For users' own tests; and the guides, whose code is in tests.
+	"axtest":      {"", "task", "store/memory"},
+	"docs/guides": {},
 
 	// Tests.
 	"internal/lint":   {},
@@ -97,7 +106,9 @@ const goroutines = "internal/group"
 // backgrounds are the files of product code that may make a context from nothing, and why.
 // Everywhere else a context comes from the caller; context.WithoutCancel serves what must
 // outlive it.
-var backgrounds = map[string]string{}
+var backgrounds = map[string]string{
+	"prom/collector.go": "Collect of prometheus.Collector is called without a context",
+}
 
 // varying are the package variables that may change, as package.name, and why.
 var varying = map[string]string{}

@@ -5,8 +5,9 @@ package plant
 // All lists the faults.
 func All() []string {
 	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
-		HistoryMissing, CursorKept, FireFromNow, FireTwice, OutcomeUnchecked, FailureUncounted,
+		HistoryMissing, CursorKept, FireFromNow, SkipRuns, MisfireRuns,
+		MisfireUncapped, PauseIgnored, FireTwice, OutcomeUnchecked, FailureUncounted,
 		OverlapIgnored, OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
 		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
-		HeartbeatFirst, SlotLeak, CallsHang}
+		HeartbeatFirst, SlotLeak, HoldIgnored, CallsHang}
 }

@@ -23,6 +23,14 @@ const (
 	CursorKept = "cursor-kept"
 	// FireFromNow: the next fire counts from now instead of from the cursor.
 	FireFromNow = "fire-from-now"
+	// SkipRuns: a fire that was to be skipped runs.
+	SkipRuns = "skip-runs"
+	// MisfireRuns: fires that are too late run all the same.
+	MisfireRuns = "misfire-runs"
+	// MisfireUncapped: more missed fires run than the job allows.
+	MisfireUncapped = "misfire-uncapped"
+	// PauseIgnored: a paused job fires.
+	PauseIgnored = "pause-ignored"
 	// FireTwice: after a lost answer jobs are fired again from the old cursor.
 	FireTwice = "fire-twice"
 	// OutcomeUnchecked: an outcome is applied to whatever execution the row has.
@@ -55,6 +63,8 @@ const (
 	HeartbeatFirst = "heartbeat-first"
 	// SlotLeak: a snoozed task keeps its slot.
 	SlotLeak = "slot-leak"
+	// HoldIgnored: an unknown outcome is retried where a person should decide.
+	HoldIgnored = "hold-ignored"
 	// CallsHang: a loop waits for ever for a store that does not answer.
 	CallsHang = "calls-hang"
 )

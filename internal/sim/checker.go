@@ -12,7 +12,7 @@ import (
 // violation is a promise that was broken.
 type violation struct {
 	at   time.Duration
-	rule string // I1 to I23 of the list of invariants, or the id of a fault probe
+	rule string // I1 to I24 of the list of invariants, or the id of a fault probe
 	text string
 }
 
@@ -38,6 +38,7 @@ type policy struct {
 	max     int
 	retry   retry.Policy
 	timeout time.Duration
+	hold    bool // unknown outcomes are held; without retries: at most once
 }
 
 // checker keeps its own copy of the table, from what was written and answered, and compares
@@ -51,6 +52,7 @@ type checker struct {
 	rows     map[task.ID]*shadow
 	live     map[task.ID]*shadow        // in DISPATCHING or RUNNING
 	due      map[task.ID]*shadow        // in SCHEDULED
+	held     map[task.ID]*shadow        // in HELD
 	keys     map[[2]string]task.ID      // the live task of each (kind, key)
 	holds    map[string]*shadow         // the live task of each overlap key
 	runs     map[task.ID]*run           // executions
@@ -96,6 +98,7 @@ type run struct {
 	ended    bool
 	told     bool // its context has ended
 	gone     bool // the table has given it up before it started: it must not start any more
+	excused  bool // a person has had the task run again since
 	begin    time.Duration
 	endAt    time.Duration
 	toldAt   time.Duration
@@ -114,7 +117,8 @@ type epoch struct {
 
 func newChecker(r rules) *checker {
 	return &checker{rules: r, rows: map[task.ID]*shadow{}, live: map[task.ID]*shadow{},
-		due: map[task.ID]*shadow{}, keys: map[[2]string]task.ID{}, holds: map[string]*shadow{},
+		due: map[task.ID]*shadow{}, held: map[task.ID]*shadow{},
+		keys: map[[2]string]task.ID{}, holds: map[string]*shadow{},
 		runs: map[task.ID]*run{}, tasks: map[task.ID][]*run{}, jobs: map[task.ID]*jobShadow{},
 		fires: map[fireKey]task.ID{}, epoch: map[int64]*epoch{}, acked: map[task.ID]bool{},
 		ended: map[task.ID]bool{}, kinds: map[string]time.Duration{}, seen: map[string]int{},
@@ -169,6 +173,8 @@ func (c *checker) place(r *shadow, in bool) {
 		set(c.due)
 	case r.State.Live():
 		set(c.live)
+	case r.State == task.Held:
+		set(c.held)
 	}
 	if r.Key != "" && !r.State.Final() {
 		k := [2]string{r.Kind, r.Key}

@@ -57,6 +57,10 @@ func (c *checker) refused(tr *task.Transition, res store.Result) {
 	case store.KeyBusy:
 		h := c.holds[tr.TakeKey]
 		ok = r != nil && h != nil && h != r
+		if r != nil && r.Key != "" && r.State.Final() { // a new run needs its key again
+			_, busy := c.keys[[2]string{r.Kind, r.Key}]
+			ok = ok || busy
+		}
 	case store.Locked:
 		ok = true
 		c.kinds[r.Kind] = c.at
@@ -161,6 +165,16 @@ func (c *checker) meaning(p *process, f store.Fence, tr *task.Transition, before
 			c.recovered(r, at)
 		case task.Bury:
 			c.buried(before, r, m)
+		case task.Hold:
+			c.heldUp(before, m)
+		case task.Expire:
+			if before.ExpiresAt == 0 {
+				c.fail("I1", "task %s expired, which never does", r.ID)
+			}
+		case task.Rerun, task.Redrive, task.Trigger:
+			for _, x := range c.tasks[r.ID] {
+				x.excused = true
+			}
 		}
 	}
 	c.counters(tr, before, r)
@@ -169,6 +183,9 @@ func (c *checker) meaning(p *process, f store.Fence, tr *task.Transition, before
 // skipped checks that a policy had a reason not to run a task.
 func (c *checker) skipped(before *shadow, m task.Move) {
 	c.count("skipped " + m.Reason.String())
+	if m.Reason == task.Late && before.MaxLateness == 0 {
+		c.fail("I1", "task %s is skipped as late, which it never is", before.ID)
+	}
 	if m.Reason == task.Overlapped && before.Overlap != task.OverlapSkip {
 		c.fail("I1", "task %s was skipped for overlap against its policy", before.ID)
 	}
@@ -177,12 +194,18 @@ func (c *checker) skipped(before *shadow, m task.Move) {
 // counters checks that a transition changed only the counters it may.
 func (c *checker) counters(tr *task.Transition, before, r *shadow) {
 	attempts, failures, recoveries := before.Attempt, before.Failures, before.Recoveries
+	lives := before.Run
 	for _, m := range tr.Moves {
+		if m.From.Final() { // a person: everything anew
+			attempts, failures, recoveries, lives = 0, 0, 0, lives+1
+		}
 		switch m.Event {
 		case task.Claim, task.ClaimLocal:
 			attempts++
 		case task.Fail, task.TimeOut:
 			failures++
+		case task.Hold:
+			failures = before.Failures // its late report counts
 		case task.Lose:
 			recoveries += r.Recoveries - before.Recoveries // 0 if another is to blame
 			if d := r.Recoveries - before.Recoveries; d != 0 && d != 1 {
@@ -191,10 +214,10 @@ func (c *checker) counters(tr *task.Transition, before, r *shadow) {
 		}
 	}
 	if r.Attempt != attempts || r.Failures != failures || r.Recoveries != recoveries ||
-		r.Run != before.Run {
+		r.Run != lives {
 		c.fail("I12", "task %s after %s: attempt %d, failures %d, recoveries %d, run %d; want "+
 			"%d, %d, %d, %d", r.ID, events(tr), r.Attempt, r.Failures, r.Recoveries, r.Run,
-			attempts, failures, recoveries, before.Run)
+			attempts, failures, recoveries, lives)
 	}
 }
 

@@ -35,15 +35,35 @@ func (c *checker) put(j task.Job, now task.Time) {
 		}
 	case j.LastFire < old.LastFire:
 		c.fail("I1", "the cursor of job %q moved back from %d to %d", j.Name, old.LastFire, j.LastFire)
-	case j.Schedule == old.Schedule && j.LastFire != old.LastFire:
+	case sameTimes(&j, &old.Job) && (j.LastFire != old.LastFire || j.Fires != old.Fires):
 		c.fail("I1", "the cursor of job %q moved by a put of the same schedule", j.Name)
-	case j.Schedule != old.Schedule && j.LastFire < now && j.Schedule.At == 0:
+	case !sameTimes(&j, &old.Job) && j.LastFire < now && j.Schedule.At == 0:
 		c.fail("I1", "the new schedule of job %q owes fires since %v before it was put", j.Name,
 			now.Sub(j.LastFire))
 	case j.Anchor != old.Anchor:
 		c.fail("I1", "the anchor of job %q moved", j.Name)
 	}
 	c.jobs[j.ID] = &jobShadow{Job: j, since: c.at}
+}
+
+func sameTimes(a, b *task.Job) bool {
+	return a.Schedule == b.Schedule && a.StartsAt == b.StartsAt && a.EndsAt == b.EndsAt &&
+		a.MaxFires == b.MaxFires
+}
+
+// steered is told of the control that a store took for a definition.
+func (c *checker) steered(id task.ID, version int64, row task.Job) {
+	old := c.jobs[id]
+	if old == nil || old.DeletedAt != 0 || old.Version != version {
+		c.fail("I1", "the steer of job %s in version %d was taken, which it does not have", id, version)
+		return
+	}
+	if row.PausedAt != 0 {
+		c.count("job paused")
+	} else if old.PausedAt != 0 {
+		c.count("job resumed")
+	}
+	c.jobs[id] = &jobShadow{Job: row, since: c.at}
 }
 
 // deleted is told of a definition that was ended.
@@ -57,13 +77,22 @@ func (c *checker) deleted(name string, now task.Time) {
 }
 
 // fired is told of a Fire that the store took.
-func (c *checker) fired(p *process, f store.Fence, fires []store.Fire, res []store.FireResult) {
+// asked is the store's time when the call was made.
+func (c *checker) fired(p *process, f store.Fence, fires []store.Fire, res []store.FireResult,
+	asked task.Time) {
 	c.fenced(f, "fire")
 	if f == (store.Fence{}) {
 		c.fail("I7", "jobs were fired without a fence")
 	}
+	runs := map[task.ID]int{}
 	for i := range fires {
 		c.fire(p, f, &fires[i], res[i])
+		if j := c.jobs[fires[i].JobID]; j != nil && res[i].Status == store.Fired {
+			if fires[i].Task.State == task.Scheduled {
+				runs[j.ID]++
+			}
+			c.policies(j, &fires[i].Task, asked, res[i].Row.At, runs[j.ID])
+		}
 	}
 }
 
@@ -104,10 +133,57 @@ func (c *checker) fire(p *process, f store.Fence, x *store.Fire, res store.FireR
 				Version: row.Version + int64(len(r.Moves))})
 		}
 	}
-	c.insertOne(&x.Task, task.Fire, res.Row)
+	event := task.Fire
+	if x.Task.State == task.Skipped {
+		event = task.FireSkip
+	} else {
+		j.Fires++
+	}
+	c.insertOne(&x.Task, event, res.Row)
 	c.fires[fireKey{j.ID, x.Task.FireTime}] = x.Task.ID
 	j.LastFire, j.LastTask = x.Task.FireTime, x.Task.ID
-	c.count("fire")
+	if !x.Last.IsZero() {
+		j.LastTask = x.Last
+	}
+}
+
+// policies checks that a record says what the job's policies and the persons want (I20). runs is
+// how many fires of the job the same call has let run.
+func (c *checker) policies(j *jobShadow, t *task.Task, asked, now task.Time, runs int) {
+	if j.PausedAt != 0 && (j.PausedUntil == 0 || now.Add(early) < j.PausedUntil) {
+		c.fail("I20", "job %q fires although it is paused until %d", j.Name, j.PausedUntil)
+	}
+	if j.MaxFires > 0 && j.Fires > j.MaxFires {
+		c.fail("I20", "job %q has run %d of at most %d fires", j.Name, j.Fires, j.MaxFires)
+	}
+	grace := j.MisfireGrace
+	if grace == 0 {
+		grace = task.DefaultMisfireGrace
+	}
+	skip, run := t.State == task.Skipped, t.State == task.Scheduled
+	if skip {
+		c.count("fire skipped " + t.Reason.String())
+	}
+	switch toSkip := t.FireTime <= j.SkipUntil; {
+	case toSkip != (t.Reason == task.ByRequest) || toSkip != skip && t.Reason != task.Misfired:
+		c.fail("I20", "job %q: fire %d is %s(%s), to be skipped are those up to %d", j.Name,
+			t.FireTime, t.State, t.Reason, j.SkipUntil)
+	case toSkip:
+	case skip && j.Misfire == task.MisfireOnce,
+		skip && j.Misfire == task.MisfireSkip && now.Sub(t.FireTime) <= grace-early:
+		c.fail("I20", "job %q: fire %d was skipped as misfired %v after its time", j.Name,
+			t.FireTime, now.Sub(t.FireTime))
+	case run && j.Misfire == task.MisfireSkip && j.Overlap == task.OverlapAllow &&
+		asked.Sub(t.FireTime) > grace+early+time.Second:
+		// With another overlap the calls between the decision and this one may take long.
+		c.fail("I20", "job %q: fire %d runs %v after its time", j.Name, t.FireTime,
+			asked.Sub(t.FireTime))
+	case run && j.Misfire == task.MisfireAll && (t.FireCount != 1 || runs > j.MisfireCap):
+		c.fail("I20", "job %q: fire %d stands for %d, and is run %d of at most %d", j.Name,
+			t.FireTime, t.FireCount, runs, j.MisfireCap)
+	case run && runs > 1:
+		c.count("missed fires run one by one")
+	}
 }
 
 // covers checks that a fire stands for exactly the fire times since the cursor: none is left out,
@@ -133,10 +209,13 @@ func (c *checker) covers(j *jobShadow, t *task.Task, now task.Time) {
 		from = first
 		c.count("fires collapsed")
 	}
-	if at != t.FireTime || t.FireCount != n || t.FireFrom != from || t.RunAt != t.FireTime {
-		c.fail("I1", "job %q, cursor %d: a fire for %d to %d counting %d, due at %d; right is %d "+
-			"to %d counting %d", j.Name, j.LastFire, t.FireFrom, t.FireTime, t.FireCount, t.RunAt,
-			from, at, n)
+	if late := t.RunAt.Sub(t.FireTime); late < 0 || late > j.Jitter {
+		c.fail("I1", "job %q: fire %d is due %v after its time, at most %v is right", j.Name,
+			t.FireTime, late, j.Jitter)
+	}
+	if at != t.FireTime || t.FireCount != n || t.FireFrom != from {
+		c.fail("I1", "job %q, cursor %d: a fire for %d to %d counting %d; right is %d to %d "+
+			"counting %d", j.Name, j.LastFire, t.FireFrom, t.FireTime, t.FireCount, from, at, n)
 	}
 }
 
@@ -158,6 +237,18 @@ func (c *checker) coversEnd(j *jobShadow, t *task.Task) {
 
 // nextFire works out the next fire on its own, one step at a time.
 func (c *checker) nextFire(j *task.Job, t task.Time) task.Time {
+	at := c.anyFire(j, t)
+	for at != 0 && at < j.StartsAt {
+		at = c.anyFire(j, at)
+	}
+	if j.EndsAt != 0 && at > j.EndsAt {
+		return 0
+	}
+	return at
+}
+
+// anyFire is nextFire without the bounds of the job.
+func (c *checker) anyFire(j *task.Job, t task.Time) task.Time {
 	s := j.Schedule
 	switch {
 	case s.At != 0 && t < s.At:
@@ -189,7 +280,9 @@ func (c *checker) nextFire(j *task.Job, t task.Time) task.Time {
 // long.
 func (c *checker) owing(now task.Time, bound time.Duration) {
 	for _, j := range c.jobs {
-		if j.DeletedAt != 0 || c.at-max(c.quiet, j.since) < bound {
+		if j.DeletedAt != 0 || c.at-max(c.quiet, j.since) < bound ||
+			j.MaxFires > 0 && j.Fires >= j.MaxFires ||
+			j.PausedAt != 0 && (j.PausedUntil == 0 || now.Sub(j.PausedUntil) < bound) {
 			continue
 		}
 		next := c.nextFire(&j.Job, j.LastFire)

@@ -56,7 +56,8 @@ func (c *checker) insertOne(t *task.Task, event task.Event, in store.Inserted) b
 	}
 	r.Version = 0
 	c.count(event.String())
-	r.record(in.At, task.Move{Event: event, From: task.None, To: r.State})
+	r.record(in.At, task.Move{Event: event, From: task.None, To: r.State,
+		Reason: r.Reason})
 	c.rows[r.ID] = r
 	c.place(r, true)
 	if in.Version != 1 || in.State != r.State || in.RunAt != r.RunAt {

@@ -72,7 +72,7 @@ func (c *checker) trouble(x *run) time.Duration {
 
 // unfinished returns how many tasks have not ended, and one of them.
 func (c *checker) unfinished() (n int, one *shadow) {
-	for _, m := range []map[task.ID]*shadow{c.due, c.live} {
+	for _, m := range []map[task.ID]*shadow{c.due, c.live, c.held} {
 		for _, r := range m {
 			n, one = n+1, r
 		}

@@ -36,7 +36,8 @@ func (c *checker) reported(before *shadow, m task.Move) {
 					before.ID)
 			}
 		case x.ended:
-			ok = x.verdict.kind == releases || x.verdict.failed() && x.told
+			ok = x.verdict.kind == releases || x.verdict.failed() && x.told &&
+				!(policy.hold && policy.max == 0)
 		}
 		c.giveUp(before)
 	}
@@ -77,6 +78,10 @@ func (c *checker) lost(x *run) bool {
 func (c *checker) retried(before, r *shadow, at task.Time) {
 	p := c.policy(&before.Task)
 	x := c.runs[before.ExecutionID]
+	if p.hold && (x == nil || !x.ended) {
+		c.fail("I24", "task %s is tried again, and nobody knows how %s ended", r.ID,
+			before.ExecutionID)
+	}
 	if r.Failures > p.max {
 		c.fail("I12", "task %s is tried again after %d failures, its max_retries is %d", r.ID,
 			r.Failures, p.max)
@@ -102,6 +107,8 @@ func (c *checker) retried(before, r *shadow, at task.Time) {
 func (c *checker) recovered(r *shadow, at task.Time) {
 	d := r.RunAt.Sub(at)
 	switch {
+	case c.policy(&r.Task).hold:
+		c.fail("I24", "task %s comes back, and nobody knows how %s ended", r.ID, r.ExecutionID)
 	case r.Recoveries > complete.MaxRecoveries:
 		c.fail("I12", "task %s comes back after %d recoveries", r.ID, r.Recoveries)
 	case r.Recoveries == complete.MaxRecoveries && d != time.Second:
@@ -119,6 +126,8 @@ func (c *checker) buried(before, r *shadow, m task.Move) {
 	switch m.Reason {
 	case task.Exhausted:
 		ok = r.Failures == c.policy(&before.Task).max+1
+	case task.Expired:
+		ok = r.ExpiresAt != 0
 	case task.Permanent:
 		ok = x != nil && x.ended && x.verdict.kind == permanent
 	case task.Poison:

@@ -145,6 +145,7 @@ func (c *checker) begun(p *process, t *ax.Task, now task.Time) *run {
 			"installed", x.id, t.Attempt, t.Token, r.Attempt, c.token)
 	}
 	c.single(x)
+	c.atMostOnce(x, &r.Task)
 	c.alone(x)
 	c.slotsHeld(p)
 	return x

@@ -105,7 +105,17 @@ func (h *history) fireFor(j *jobShadow, after time.Duration, from task.Time, n i
 	t.State, t.Run, t.RunAt = task.Scheduled, 1, t.FireTime
 	h.fired(h.p, h.fence(), []store.Fire{{JobID: j.ID, Version: j.Version, Task: t}},
 		[]store.FireResult{{Status: store.Fired, Row: store.Inserted{ID: t.ID, Version: 1,
-			State: t.State, RunAt: t.RunAt, At: h.now()}}})
+			State: t.State, RunAt: t.RunAt, At: h.now()}}}, h.now())
+}
+
+// skipFor feeds a fire that does not run.
+func (h *history) skipFor(j *jobShadow, after time.Duration, why task.Reason) {
+	t := task.Task{ID: h.id(), Kind: j.Kind, JobID: j.ID, Job: j.Name, MaxRetries: -1,
+		FireTime: j.Anchor.Add(after), FireCount: 1}
+	t.State, t.Reason, t.Run, t.RunAt = task.Skipped, why, 1, t.FireTime
+	h.fired(h.p, h.fence(), []store.Fire{{JobID: j.ID, Version: j.Version, Task: t}},
+		[]store.FireResult{{Status: store.Fired, Row: store.Inserted{ID: t.ID, Version: 1,
+			State: t.State, RunAt: t.RunAt, At: h.now()}}}, h.now())
 }
 
 // TestGoodHistory: what is right breaks no promise.
@@ -132,6 +142,11 @@ func TestGoodHistory(t *testing.T) {
 	h.fireFor(j, 30*time.Second, j.Anchor.Add(10*time.Second), 3)
 	f := h.rows[j.LastTask]
 	h.apply(store.Fence{}, complete.Cancel(&f.Task, "me", ""))
+	j.Misfire, j.SkipUntil = task.MisfireSkip, j.Anchor.Add(40*time.Second)
+	h.wait(35 * time.Second)
+	h.skipFor(j, 40*time.Second, task.ByRequest)
+	h.skipFor(j, 50*time.Second, task.Misfired)
+	h.skipFor(j, 60*time.Second, task.Misfired)
 	h.look(h.now())
 	h.owing(h.now(), time.Second)
 	for _, r := range h.rows {

@@ -18,8 +18,12 @@ type badHistory struct {
 func badHistories() []badHistory {
 	all := append(badWrites(), badRuns()...)
 	all = append(append(all, badSuspects()...), badFires()...)
+	all = append(all, badOnce()...)
 	return append(all, badEnds()...)
 }
+
+// retries is a policy that retries what is lost.
+func retries(*task.Task) complete.Policy { return complete.Policy{} }
 
 // badWrites are writes that no store should take, and answers that no store should give.
 func badWrites() []badHistory {
@@ -159,7 +163,7 @@ func badRuns() []badHistory {
 		}},
 		{"I6", "lost with a live lease", func(h *history) {
 			r, _ := h.start("quick", "")
-			h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, h.now())[0])
+			h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, h.now(), retries)[0])
 		}},
 		{"I6", "success that was none", func(h *history) {
 			r, x := h.start("quick", "")
@@ -249,7 +253,7 @@ func badSuspects() []badHistory {
 		h.died(h.p)
 		h.wait(time.Minute)
 		h.declaredLost(epochOne)
-		h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, r.StartedAt)[0])
+		h.apply(h.fence(), complete.Lose([]task.Task{r.Task}, r.StartedAt, retries)[0])
 	}
 	return []badHistory{
 		{"R04", "two at a time", func(h *history) {
@@ -321,7 +325,80 @@ func badFires() []badHistory {
 			j.LastFire--
 			h.put(j, h.now())
 		}},
-		{"I7", "without a fence", func(h *history) { h.fired(h.p, store.Fence{}, nil, nil) }},
+		{"I7", "without a fence", func(h *history) { h.fired(h.p, store.Fence{}, nil, nil, 0) }},
+		{"I1", "longer after its time than its jitter", func(h *history) {
+			j := h.job()
+			h.wait(15 * time.Second)
+			t := task.Task{ID: h.id(), Kind: j.Kind, FireTime: j.Anchor.Add(10 * time.Second),
+				FireCount: 1}
+			t.State, t.Run, t.RunAt = task.Scheduled, 1, t.FireTime+1
+			h.fired(h.p, h.fence(), []store.Fire{{JobID: j.ID, Version: 1, Task: t}},
+				[]store.FireResult{{Status: store.Fired, Row: store.Inserted{ID: t.ID, Version: 1,
+					State: t.State, RunAt: t.RunAt, At: h.now()}}}, h.now())
+		}},
+		{"I1", "steer of an old version", func(h *history) {
+			j := h.job().Job
+			h.steered(j.ID, 0, j)
+		}},
+		{"I1", "before the start", func(h *history) {
+			j := h.job()
+			j.StartsAt = j.Anchor.Add(20 * time.Second)
+			h.wait(15 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+		}},
+		{"I20", "paused", func(h *history) {
+			j := h.job()
+			j.PausedAt = 1
+			h.wait(15 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+		}},
+		{"I20", "more than the most", func(h *history) {
+			j := h.job()
+			j.MaxFires = 1
+			h.wait(25 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+			h.fireFor(j, 20*time.Second, 0, 1)
+		}},
+		{"I20", "runs although it was to be skipped", func(h *history) {
+			j := h.job()
+			j.SkipUntil = j.Anchor.Add(10 * time.Second)
+			h.wait(15 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+		}},
+		{"I20", "skipped and nobody asked", func(h *history) {
+			j := h.job()
+			h.wait(15 * time.Second)
+			h.skipFor(j, 10*time.Second, task.ByRequest)
+		}},
+		{"I20", "misfired against the policy", func(h *history) {
+			j := h.job()
+			h.wait(25 * time.Second)
+			h.skipFor(j, 10*time.Second, task.Misfired)
+		}},
+		{"I20", "misfired within the grace", func(h *history) {
+			j := h.job()
+			j.Misfire, j.MisfireGrace = task.MisfireSkip, time.Minute
+			h.wait(15 * time.Second)
+			h.skipFor(j, 10*time.Second, task.Misfired)
+		}},
+		{"I20", "runs too late", func(h *history) {
+			j := h.job()
+			j.Misfire = task.MisfireSkip
+			h.wait(20 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+		}},
+		{"I20", "one run for several that run all", func(h *history) {
+			j := h.job()
+			j.Misfire, j.MisfireCap = task.MisfireAll, 3
+			h.wait(25 * time.Second)
+			h.fireFor(j, 20*time.Second, j.Anchor.Add(10*time.Second), 2)
+		}},
+		{"I20", "more than the cap", func(h *history) {
+			j := h.job()
+			j.Misfire = task.MisfireAll
+			h.wait(15 * time.Second)
+			h.fireFor(j, 10*time.Second, 0, 1)
+		}},
 	}
 }
 

@@ -214,6 +214,9 @@ func (p *process) make(cfg ax.Config) error {
 			}
 		}
 		opts := []ax.HandleOption{ax.MaxRetries(k.max), ax.Retry(k.retry), ax.Timeout(k.timeout)}
+		if k.once {
+			opts = append(opts, ax.AtMostOnce())
+		}
 		if k.limit > 0 {
 			opts = append(opts, ax.Concurrency(k.limit))
 		}

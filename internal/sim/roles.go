@@ -128,8 +128,17 @@ func (l *link) History(ctx context.Context, id task.ID) ([]task.Entry, error) {
 }
 
 // Count implements store.Reader.
-func (l *link) Count(ctx context.Context) (map[task.State]int64, error) {
-	return reach(ctx, l, "count", l.st().Count)
+func (l *link) Count(ctx context.Context, limit int64) (map[task.State]int64, error) {
+	return reach(ctx, l, "count", func(ctx context.Context) (map[task.State]int64, error) {
+		return l.st().Count(ctx, limit)
+	})
+}
+
+// Prune implements store.Pruner.
+func (l *link) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.Pruned, error) {
+	return reach(ctx, l, "prune", func(ctx context.Context) (store.Pruned, error) {
+		return l.st().Prune(ctx, f, p)
+	})
 }
 
 // page is the answer of Due.
@@ -154,6 +163,13 @@ func (l *link) Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error)
 	})
 }
 
+// Expired implements store.Expirer.
+func (l *link) Expired(ctx context.Context, limit int) ([]task.Task, error) {
+	return reach(ctx, l, "expired", func(ctx context.Context) ([]task.Task, error) {
+		return l.st().Expired(ctx, limit)
+	})
+}
+
 // PutJob implements store.JobStore.
 func (l *link) PutJob(ctx context.Context, j task.Job) (task.Job, error) {
 	return reach(ctx, l, "put job", func(ctx context.Context) (task.Job, error) {
@@ -163,6 +179,25 @@ func (l *link) PutJob(ctx context.Context, j task.Job) (task.Job, error) {
 			l.w.log(l.p, "put job %s version %d: %+v", row.Name, row.Version, row.Schedule)
 		}
 		return row, err
+	})
+}
+
+// SteerJob implements store.JobSteerer.
+func (l *link) SteerJob(ctx context.Context, id task.ID, version int64, c task.Control) (bool,
+	error) {
+	return reach(ctx, l, "steer job", func(ctx context.Context) (bool, error) {
+		done, err := l.st().SteerJob(ctx, id, version, c)
+		if err != nil || !done {
+			return done, err
+		}
+		all, err := l.st().Jobs(ctx, 0)
+		for _, j := range all {
+			if j.ID == id {
+				l.w.c.steered(id, version, j)
+				l.w.log(l.p, "steer job %s: %+v", j.Name, j.Control)
+			}
+		}
+		return true, err
 	})
 }
 
@@ -189,6 +224,9 @@ func (l *link) Jobs(ctx context.Context, since task.Time) ([]task.Job, error) {
 // Fire implements store.JobStore.
 func (l *link) Fire(ctx context.Context, f store.Fence, fs []store.Fire) (
 	[]store.FireResult, error) {
+	l.w.lock()
+	asked := l.w.clock.now()
+	l.w.mu.Unlock()
 	return reach(ctx, l, "fire", func(ctx context.Context) ([]store.FireResult, error) {
 		res, err := l.st().Fire(ctx, f, fs)
 		if err != nil {
@@ -200,7 +238,7 @@ func (l *link) Fire(ctx context.Context, f store.Fence, fs []store.Fire) (
 			l.w.log(l.p, "fire %s for %s as %s: status %d", fs[i].Task.Job,
 				fs[i].Task.FireTime.Go().Format("04:05.000"), fs[i].Task.ID, res[i].Status)
 		}
-		l.w.c.fired(l.p, f, fs, res)
+		l.w.c.fired(l.p, f, fs, res, asked)
 		return res, nil
 	})
 }

@@ -98,7 +98,11 @@ func expected() []string {
 		"apply conflict", "apply not_due", "apply key_busy", "stop", "time_out", "lose", "recover",
 		"retry", "hand_back", "claim handed back", "ask_cancel", "cancel", "executor lost",
 		"skipped overlap", "superseded", "fires collapsed",
+		"fire skipped request", "fire skipped misfire", "missed fires run one by one",
+		"job paused", "job resumed", "answer lost: steer job",
 		"fire of a changed job", "slots full", "dead exhausted", "dead permanent", "dead poison",
+		"held lost", "held unreported", "held interrupted", "rerun", "settle", "give_up", "redrive",
+		"trigger", "reschedule", "expire", "skipped late",
 		"suspect runs", "answer lost: insert", "answer lost: apply", "answer lost: fire",
 		"answer lost: install", "answer lost: register", "answer lost: acquire", "answer lost: put job")
 }

@@ -24,7 +24,8 @@ func (w *world) draft() {
 func (w *world) spec(d dice, name string) ax.JobSpec {
 	s := ax.JobSpec{Name: name, Kind: tickKind, Overlap: oneOf(d, ax.Skip, ax.Skip, ax.Allow),
 		Priority: oneOf(d, 0, ax.Critical, ax.High, ax.Low)}
-	switch d.IntN(5) {
+	how := d.IntN(5)
+	switch how {
 	case 0, 1:
 		s.Schedule = ax.Every(d.between(time.Second, 7*time.Second).Truncate(time.Millisecond))
 	case 2:
@@ -36,6 +37,7 @@ func (w *world) spec(d dice, name string) ax.JobSpec {
 		// has passed is refused or accepted by the clock of whoever asks.
 		s.Schedule = ax.At(time.Now().Add(d.between(20*time.Second, 60*time.Second)))
 	}
+	w.policies(d, &s, how < 3)
 	return s
 }
 
@@ -107,8 +109,10 @@ func (w *world) client(seed uint64, n int) {
 		w.cancel(d)
 	case x < 0.92:
 		w.lateSubmit(d, n)
-	default:
+	case x < 0.96:
 		w.changeJob(d)
+	default:
+		w.actOnJob(d, n)
 	}
 }
 
@@ -141,6 +145,18 @@ func (w *world) newTask(d dice, label string) ax.NewTask {
 	}
 	if d.chance(0.2) {
 		t.Retry = &retry.Policy{Kind: retry.List, DelaysMS: []int64{0, 100, 2000}}
+	}
+	switch x := d.Float64(); {
+	case x < 0.08:
+		t.Kind, t.MaxRetries = onceKind, nil
+	case x < 0.13:
+		t.AtMostOnce, t.MaxRetries = true, nil
+	case x < 0.18:
+		t.OnUnknown = ax.HoldUnknown
+	case x < 0.22:
+		t.ExpiresAt = time.Now().Add(d.between(time.Second, 20*time.Second))
+	case x < 0.25:
+		t.MaxLateness = d.between(500*time.Millisecond, 5*time.Second)
 	}
 	return t
 }

@@ -156,6 +156,7 @@ func simulate(seed uint64) outcome {
 	w.spawn(w.chaos)
 	w.spawn(w.submits)
 	w.spawn(w.watch)
+	w.spawn(w.persons)
 	time.Sleep(w.long)
 	w.mend()
 	w.drain()
@@ -314,7 +315,7 @@ func (w *world) finish() outcome {
 	for id := range w.c.rows {
 		ids = append(ids, id)
 	}
-	count, err := w.st.Count(ctx)
+	count, err := w.st.Count(ctx, 0)
 	if err != nil {
 		w.c.fail("I10", "count: %v", err)
 	}

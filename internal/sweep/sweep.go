@@ -35,10 +35,15 @@ type Config struct {
 	Silence time.Duration
 	// TTL is the life of an executor's lease: it was renewed last so long before its end.
 	TTL time.Duration
-	// Recovered is told of each task that was recovered; it must not block.
-	Recovered func(t *task.Task)
-	Failed    func(error)
-	Every     time.Duration // 5 s
+	// Policy merges a task's own options over those of its kind.
+	Policy func(t *task.Task) complete.Policy
+	// Expirer finds what has expired; nil: only the claims do.
+	Expirer store.Expirer
+	// Recovered is told of each task whose execution was lost, and Ended of each that is past its
+	// own limits of time, as their rows are now; they must not block.
+	Recovered, Ended func(t *task.Task)
+	Failed           func(error)
+	Every            time.Duration // 5 s
 }
 
 // Sweeper recovers executions of lost executors for the time of one leader's term.
@@ -85,8 +90,9 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	}
 }
 
-// runOnce retires lost executors and recovers what ran under retired epochs. The rows are read
-// before the members: an executor that registers in between then cannot look retired.
+// runOnce retires lost executors, recovers what ran under retired epochs, and ends or holds what is
+// past its own limits of time. The rows are read before the members: an executor that registers in
+// between then cannot look retired.
 func (s *Sweeper) runOnce(ctx context.Context) error {
 	ctx, cancel := clock.Limit(ctx)
 	defer cancel()
@@ -103,10 +109,13 @@ func (s *Sweeper) runOnce(ctx context.Context) error {
 		return err
 	}
 	lost := map[int64][]task.Task{}
+	var running []task.Task
 	for _, r := range rows {
 		late := plant.On(plant.RecoverByTime) && s.cfg.Now().Sub(r.StartedAt) > 2*time.Second
 		if !alive[r.Epoch] || late {
 			lost[r.Epoch] = append(lost[r.Epoch], r)
+		} else {
+			running = append(running, r)
 		}
 	}
 	maps.DeleteFunc(s.ended, func(epoch int64, _ task.Time) bool { return lost[epoch] == nil })
@@ -115,7 +124,10 @@ func (s *Sweeper) runOnce(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	if err := s.hold(ctx, running); err != nil {
+		return err
+	}
+	return s.expire(ctx)
 }
 
 // end returns the latest instant at which the executor of a lost epoch can have died. That is now
@@ -180,22 +192,85 @@ func (s *Sweeper) retire(ctx context.Context, ms []registry.Member) (map[int64]b
 	return alive, nil
 }
 
-// recover schedules the executions of one lost epoch again, whose executor died at end or before.
+// recover moves the executions of one lost epoch on, whose executor died at end or before.
 func (s *Sweeper) recover(ctx context.Context, rows []task.Task, end task.Time) error {
-	trs := complete.Lose(rows, end)
-	res, err := s.cfg.Store.Apply(ctx, s.cfg.Fence, trs)
+	_, err := s.apply(ctx, rows, complete.Lose(rows, end, s.cfg.Policy), s.cfg.Recovered)
 	if err != nil {
 		return fmt.Errorf("recover: %w", err)
 	}
+	return nil
+}
+
+// hold leaves executions past their max lifetime to a person.
+func (s *Sweeper) hold(ctx context.Context, running []task.Task) error {
+	now := s.cfg.Now()
+	var rows []task.Task
+	var trs []*task.Transition
+	for i := range running {
+		t := &running[i]
+		if tr := complete.Overlong(t, s.cfg.Policy(t), now); tr != nil {
+			rows, trs = append(rows, *t), append(trs, tr)
+		}
+	}
+	if len(trs) == 0 {
+		return nil
+	}
+	if _, err := s.apply(ctx, rows, trs, s.cfg.Ended); err != nil {
+		return fmt.Errorf("hold past the max lifetime: %w", err)
+	}
+	return nil
+}
+
+// mostExpired is how many pages of expired tasks one sweep ends.
+const mostExpired = 10
+
+// expire ends what waits past its ExpiresAt. Most of it was found by the claims; the rest waits for
+// something else than its time.
+func (s *Sweeper) expire(ctx context.Context) error {
+	for range mostExpired {
+		if s.cfg.Expirer == nil {
+			return nil
+		}
+		rows, err := s.cfg.Expirer.Expired(ctx, page)
+		if err != nil {
+			return fmt.Errorf("read expired tasks: %w", err)
+		}
+		if len(rows) == 0 {
+			return nil
+		}
+		trs := make([]*task.Transition, 0, len(rows))
+		for i := range rows {
+			trs = append(trs, complete.Expire(&rows[i], task.MaxTime)) // the store knows the time
+		}
+		n, err := s.apply(ctx, rows, trs, s.cfg.Ended)
+		if err != nil {
+			return fmt.Errorf("expire: %w", err)
+		}
+		if n == 0 || len(rows) < page {
+			return nil // the next sweep goes on
+		}
+	}
+	return nil
+}
+
+// apply applies a transition for each row, tells of each that was applied, and returns their
+// number. What was refused has moved meanwhile; the next sweep looks again.
+func (s *Sweeper) apply(ctx context.Context, rows []task.Task, trs []*task.Transition,
+	tell func(*task.Task)) (n int, err error) {
+	res, err := s.cfg.Store.Apply(ctx, s.cfg.Fence, trs)
+	if err != nil {
+		return 0, err
+	}
 	for i := range rows {
 		if res[i].Status != store.Applied {
-			continue // it reported after all; the next sweep looks again
+			continue
 		}
+		n++
 		t := &rows[i]
 		t.Mutable = trs[i].Set
 		t.Resolve(res[i].At)
 		t.Version, t.UpdatedAt = res[i].Version, res[i].At
-		s.cfg.Recovered(t)
+		tell(t)
 	}
-	return nil
+	return n, nil
 }

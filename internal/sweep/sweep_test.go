@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/registry"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/memory"
@@ -112,6 +113,8 @@ type site struct {
 	mu        sync.Mutex
 	skew      time.Duration // of the leader's estimate of the store's time
 	recovered []task.Task
+	ended     []task.Task
+	policy    complete.Policy // of all tasks
 	errors    int
 }
 
@@ -192,7 +195,14 @@ func (s *site) lead() (end func()) {
 			defer s.mu.Unlock()
 			s.recovered = append(s.recovered, *k)
 		},
-		Failed: func(error) { s.mu.Lock(); s.errors++; s.mu.Unlock() }, Every: sweeps})
+		Ended: func(k *task.Task) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.ended = append(s.ended, *k)
+		},
+		Policy:  func(*task.Task) complete.Policy { return s.policy },
+		Expirer: s.store,
+		Failed:  func(error) { s.mu.Lock(); s.errors++; s.mu.Unlock() }, Every: sweeps})
 	done := make(chan error, 1)
 	go func() { done <- sw.Run(ctx) }()
 	return func() {

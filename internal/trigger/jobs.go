@@ -22,14 +22,16 @@ type FireStore interface {
 	Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error)
 }
 
-// JobsConfig says how Jobs works; all fields are required.
+// JobsConfig says how Jobs works; all fields but Skipped are required.
 type JobsConfig struct {
 	Store FireStore
 	Fence store.Fence
 	Now   func() task.Time // estimate of the store's time
 	NewID func() task.ID
-	// Fired is told of each task a fire has made; it must not block.
-	Fired  func(t *task.Task)
+	// Fired is told of each task a fire has made that is to run, and Skipped, unless it is nil, of
+	// each that a policy or a person does not run; they must not block.
+	Fired, Skipped func(t *task.Task)
+
 	Failed func(error)
 	Poll   time.Duration // 2 s
 }
@@ -58,7 +60,7 @@ type job struct {
 	ends bool      // next depends on the end of LastTask
 }
 
-// maxFires is how many fires one transaction records.
+// maxFires is how many fires one transaction records; of a single job it may be more.
 const maxFires = 500
 
 // margin is how far back definitions are read again: a transaction that was slow to commit shows
@@ -131,22 +133,23 @@ func (j *Jobs) runOnce(ctx context.Context) (time.Duration, error) {
 	var due []*job
 	pause := j.cfg.Poll
 	for _, b := range j.jobs {
-		switch {
-		case b.next == 0:
-		case b.next <= now:
+		switch at := b.wakes(); {
+		case at == 0:
+		case at <= now:
 			due = append(due, b)
 		default:
-			pause = min(pause, b.next.Sub(now))
+			pause = min(pause, at.Sub(now))
 		}
 	}
 	slices.SortFunc(due, func(a, b *job) int {
 		return cmp.Or(cmp.Compare(a.next, b.next), cmp.Compare(a.Name, b.Name))
 	})
-	for part := range slices.Chunk(due, maxFires) {
-		if err := j.fire(ctx, part, now); err != nil {
+	for len(due) > 0 {
+		n, err := j.fire(ctx, due, now)
+		if err != nil {
 			return 0, err
 		}
-		pause = 0 // more may be due already
+		due, pause = due[n:], 0 // more may be due already
 	}
 	return pause, nil
 }
@@ -193,11 +196,32 @@ func (j *Jobs) read(ctx context.Context) error {
 func (b *job) arm() {
 	b.next, b.ends = 0, b.Schedule.After > 0
 	switch {
+	case b.MaxFires > 0 && b.Fires >= b.MaxFires:
+		b.ends = false
 	case !b.ends:
 		b.next = b.plan.next(b.LastFire)
 	case b.LastTask.IsZero():
-		b.next, b.ends = b.LastFire.Add(b.Schedule.After), false
+		b.follow(b.LastFire)
 	}
+}
+
+// follow sets the next fire of a job that fires some time after an end.
+func (b *job) follow(end task.Time) {
+	b.next, b.ends = max(end.Add(b.Schedule.After), b.StartsAt), false
+	if b.EndsAt != 0 && b.next > b.EndsAt {
+		b.next = 0
+	}
+}
+
+// wakes returns when something is to be done for the job; 0: not by time.
+func (b *job) wakes() task.Time {
+	switch {
+	case b.next == 0 || b.PausedAt == 0 || plant.On(plant.PauseIgnored):
+		return b.next
+	case b.PausedUntil == 0:
+		return 0
+	}
+	return max(b.next, b.PausedUntil)
 }
 
 // ended finds which last tasks have ended, for jobs that fire some time after that.
@@ -227,7 +251,7 @@ func (j *Jobs) ended(ctx context.Context) error {
 			// A store clock that was set back must not put the next fire before the cursor.
 			end = max(t.FinishedAt, t.UpdatedAt, b.LastFire)
 		}
-		b.next, b.ends = end.Add(b.Schedule.After), false
+		b.follow(end)
 	}
 	return nil
 }
@@ -254,21 +278,20 @@ func (j *Jobs) tasks(ctx context.Context, ids []task.ID) (map[task.ID]*task.Task
 	return m, nil
 }
 
-// fire records one fire of each job: the latest one that is due, which stands for the earlier.
-func (j *Jobs) fire(ctx context.Context, due []*job, now task.Time) error {
+// fire records what is due of the first jobs, as many as fit into one transaction, and returns how
+// many jobs these were.
+func (j *Jobs) fire(ctx context.Context, due []*job, now task.Time) (int, error) {
+	spans, n := fitting(due, now)
+	due = due[:n]
 	waiting, err := j.waiting(ctx, due)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	fires := make([]store.Fire, len(due))
+	var fires []store.Fire
+	var of []*job // of each fire
 	for i, b := range due {
-		last, n := b.next, 1
-		if b.Schedule.After == 0 {
-			last, n = b.plan.latest(b.LastFire, now)
-		}
-		fires[i] = store.Fire{JobID: b.ID, Version: b.Version, Task: b.task(j.cfg.NewID(), last, n)}
-		if row := waiting[b.LastTask]; row != nil {
-			fires[i].Replace = complete.Supersede(row)
+		for _, f := range j.records(b, spans[i], waiting[b.LastTask]) {
+			fires, of = append(fires, f), append(of, b)
 		}
 	}
 	res, err := j.cfg.Store.Fire(ctx, j.cfg.Fence, fires)
@@ -279,23 +302,65 @@ func (j *Jobs) fire(ctx context.Context, due []*job, now task.Time) error {
 			}
 			j.forget(b) // the cursors may have moved: a fire computed from an old one doubles some
 		}
-		return fmt.Errorf("fire: %w", err)
+		return 0, fmt.Errorf("fire: %w", err)
 	}
-	for i, b := range due {
-		switch res[i].Status {
-		case store.Fired:
-			t := &fires[i].Task
-			t.ID, t.Version, t.RunAt = res[i].Row.ID, res[i].Row.Version, res[i].Row.RunAt
-			b.LastFire, b.LastTask = t.FireTime, t.ID
-			j.cfg.Fired(t)
-			b.arm()
-		case store.AlreadyFired: // an answer was lost, or a leader before this one did it
-			j.forget(b)
-		case store.JobChanged:
+	for i, b := range of {
+		if res[i].Status == store.Fired {
+			j.fired(b, &fires[i], res[i])
+		} else {
+			// An answer was lost, a leader before this one did it, or the definition has changed.
 			j.forget(b)
 		}
 	}
-	return nil
+	for _, b := range due {
+		b.arm()
+	}
+	return n, nil
+}
+
+// fitting works out the records of the first jobs, of as many as one transaction takes.
+func fitting(due []*job, now task.Time) (spans [][]span, n int) {
+	rows := 0
+	for _, b := range due {
+		s := b.pending(now)
+		if rows += len(s); rows > maxFires && n > 0 {
+			break
+		}
+		spans, n = append(spans, s), n+1
+	}
+	return spans, n
+}
+
+// records makes the fires of a job. The first that is to run takes the place of the one that waits.
+func (j *Jobs) records(b *job, spans []span, waits *task.Task) []store.Fire {
+	fires := make([]store.Fire, len(spans))
+	for i, s := range spans {
+		fires[i] = store.Fire{JobID: b.ID, Version: b.Version, Task: b.task(j.cfg.NewID(), s)}
+		switch {
+		case s.why != 0 && b.plan != nil:
+			fires[i].Last = b.LastTask
+		case s.why == 0 && waits != nil:
+			fires[i].Replace, waits = complete.Supersede(waits), nil
+		}
+	}
+	return fires
+}
+
+// fired takes in that the store has recorded a fire.
+func (j *Jobs) fired(b *job, f *store.Fire, res store.FireResult) {
+	t := &f.Task
+	t.ID, t.Version, t.RunAt = res.Row.ID, res.Row.Version, res.Row.RunAt
+	b.LastFire = t.FireTime
+	if b.LastTask = f.Last; f.Last.IsZero() {
+		b.LastTask = t.ID
+	}
+	switch {
+	case t.State == task.Scheduled:
+		b.Fires++
+		j.cfg.Fired(t)
+	case j.cfg.Skipped != nil:
+		j.cfg.Skipped(t)
+	}
 }
 
 // forget drops what is believed of a job; the next reading brings its row.
@@ -318,18 +383,31 @@ func (j *Jobs) waiting(ctx context.Context, due []*job) (map[task.ID]*task.Task,
 	return j.tasks(ctx, ids)
 }
 
-// task builds the task of a fire. n is how many fires it stands for.
-func (b *job) task(id task.ID, at task.Time, n int) task.Task {
-	t := task.Task{ID: id, Kind: b.Kind, Group: b.Group, Payload: b.Payload, Bucket: b.Bucket,
-		JobID: b.ID, Job: b.Name, FireTime: at, FireCount: n, Overlap: b.Overlap,
-		MaxRetries: b.MaxRetries, Timeout: b.Timeout, RetryPolicy: b.RetryPolicy,
-		OwnerService: b.OwnerService, Labels: b.Labels}
-	if n > 1 {
-		t.FireFrom = b.next
+// task builds the task of a fire.
+func (b *job) task(id task.ID, s span) task.Task {
+	t := newTask(&b.Job, id)
+	t.FireTime, t.FireFrom, t.FireCount = s.at, s.from, s.n
+	t.State, t.Run, t.RunAt = task.Scheduled, 1, s.at.Add(spread(&b.Job, s.at))
+	if s.why != 0 {
+		t.State, t.Reason, t.FinishedAt = task.Skipped, s.why, task.StoreNow
 	}
-	if b.Overlap != task.OverlapAllow {
-		t.OverlapKey = "job/" + b.ID.String()
+	if s.why == task.ByRequest {
+		t.Error = skipped(&b.Job)
 	}
-	t.State, t.Run, t.RunAt = task.Scheduled, 1, at
+	return t
+}
+
+// newTask builds what the tasks of a job have in common.
+func newTask(j *task.Job, id task.ID) task.Task {
+	t := task.Task{ID: id, Kind: j.Kind, Group: j.Group, Payload: j.Payload, Bucket: j.Bucket,
+		JobID: j.ID, Job: j.Name, Overlap: j.Overlap, MaxRetries: j.MaxRetries,
+		Timeout: j.Timeout, RetryPolicy: j.RetryPolicy, OwnerService: j.OwnerService,
+		Labels: j.Labels}
+	if j.Overlap != task.OverlapAllow {
+		t.OverlapKey = j.OverlapKey
+		if t.OverlapKey == "" {
+			t.OverlapKey = "job/" + j.ID.String()
+		}
+	}
 	return t
 }

@@ -19,10 +19,24 @@ type plan interface {
 	// latest returns the last fire after t and not after now, and how many lie between. It is
 	// called only when there is one.
 	latest(t, now task.Time) (last task.Time, n int)
+	// prev returns the last fire before t, or 0.
+	prev(t task.Time) task.Time
 }
 
-// newPlan compiles the schedule of a job.
+// newPlan compiles the schedule of a job and its bounds.
 func newPlan(j *task.Job) (plan, error) {
+	p, err := newSchedule(j)
+	if err != nil || p == nil || j.StartsAt == 0 && j.EndsAt == 0 {
+		return p, err
+	}
+	end := j.EndsAt
+	if end == 0 {
+		end = task.MaxTime
+	}
+	return boundPlan{p, j.StartsAt, end}, nil
+}
+
+func newSchedule(j *task.Job) (plan, error) {
 	s := j.Schedule
 	switch {
 	case s.Cron != "":
@@ -37,37 +51,15 @@ func newPlan(j *task.Job) (plan, error) {
 	return nil, errors.New("schedule: none is set")
 }
 
-// Check refuses a schedule that is not one or can never fire, by the code that fires.
-func Check(j *task.Job, now task.Time) error {
-	bad := func(field string, err error, format string, args ...any) error {
-		return &task.InputError{Field: field, Err: err, Reason: fmt.Sprintf(format, args...)}
-	}
-	s := j.Schedule
-	switch {
-	case s == task.Schedule{}:
-		return bad("schedule", nil, "is empty; use a cron expression, an interval or an instant")
-	case s.Every != 0 && (s.Every < time.Second || s.Every%time.Microsecond != 0):
-		return bad("schedule.every", nil, "is %s; use whole microseconds from 1s", s.Every)
-	case s.After != 0 && s.After < time.Millisecond:
-		return bad("schedule.after", nil, "is %s; use 1ms or more", s.After)
-	case s.At != 0:
-		now = 0 // an instant that has just passed fires at once
-	}
-	fires, err := Preview(j, now, 1)
-	switch {
-	case err != nil:
-		return bad("schedule", err, "%v", err)
-	case len(fires) == 0 && s.After == 0:
-		return bad("schedule", cron.ErrNeverFires, "has no fire in the future")
-	}
-	return nil
-}
-
-// Preview returns the next n fires after t by the same code that fires.
+// Preview returns the next n fires after t by the same code that fires, as if the job were neither
+// paused nor told to skip.
 func Preview(j *task.Job, t task.Time, n int) ([]task.Time, error) {
 	p, err := newPlan(j)
 	if err != nil || p == nil {
 		return nil, err
+	}
+	if j.MaxFires > 0 {
+		n = int(min(int64(n), j.MaxFires-j.Fires))
 	}
 	var out []task.Time
 	for len(out) < n {
@@ -90,6 +82,37 @@ func (p atPlan) next(t task.Time) task.Time {
 
 func (p atPlan) latest(t, now task.Time) (task.Time, int) { return p.next(t), 1 }
 
+func (p atPlan) prev(t task.Time) task.Time {
+	if task.Time(p) < t {
+		return task.Time(p)
+	}
+	return 0
+}
+
+// boundPlan leaves out what lies before start or after end.
+type boundPlan struct {
+	plan
+	start, end task.Time
+}
+
+func (p boundPlan) next(t task.Time) task.Time {
+	if at := p.plan.next(max(t, p.start-1)); at <= p.end {
+		return at
+	}
+	return 0
+}
+
+func (p boundPlan) latest(t, now task.Time) (task.Time, int) {
+	return p.plan.latest(max(t, p.start-1), min(now, p.end))
+}
+
+func (p boundPlan) prev(t task.Time) task.Time {
+	if at := p.plan.prev(min(t, p.end+1)); at >= p.start {
+		return at
+	}
+	return 0
+}
+
 // everyPlan fires at anchor + k*step, k >= 1.
 type everyPlan struct{ anchor, step int64 }
 
@@ -105,6 +128,14 @@ func (p everyPlan) latest(t, now task.Time) (task.Time, int) {
 	first := p.next(t)
 	n := (int64(now) - int64(first)) / p.step
 	return first + task.Time(n*p.step), int(n) + 1
+}
+
+func (p everyPlan) prev(t task.Time) task.Time {
+	k := (int64(t) - 1 - p.anchor) / p.step
+	if int64(t) <= p.anchor || k < 1 {
+		return 0
+	}
+	return task.Time(p.anchor + k*p.step)
 }
 
 type cronPlan struct{ s *cron.Schedule }
@@ -131,3 +162,5 @@ func (p cronPlan) latest(t, now task.Time) (task.Time, int) {
 	last, n := p.s.Latest(t.Go(), now.Go())
 	return task.FromGo(last), int(n)
 }
+
+func (p cronPlan) prev(t task.Time) task.Time { return task.FromGo(p.s.Previous((t - 1).Go())) }

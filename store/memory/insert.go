@@ -57,7 +57,7 @@ func (s *Store) insert(now task.Time, t *task.Task, event task.Event) store.Inse
 	r.CreatedAt, r.Version = now, 0
 	s.rows[r.ID] = r
 	s.ids.add(store.Mark{ID: r.ID})
-	s.record(now, r, task.Move{Event: event, From: task.None, To: r.State})
+	s.record(now, r, task.Move{Event: event, From: task.None, To: r.State, Reason: r.Reason})
 	s.link(r)
 	return inserted(now, r)
 }
@@ -93,9 +93,18 @@ func (s *Store) link(r *row) {
 	case r.State.Live():
 		s.live.add(store.Mark{ID: r.ID})
 	}
+	if mayExpire(r) {
+		s.expires.add(store.Mark{RunAt: r.ExpiresAt, ID: r.ID})
+	}
 	if r.Key != "" && !r.State.Final() {
 		s.unique[unique{r.Kind, r.Key}] = r.ID
 	}
+}
+
+// mayExpire reports whether r waits and has an end of waiting that no person has lifted.
+func mayExpire(r *row) bool {
+	return r.ExpiresAt != 0 && r.TriggeredAt <= r.ExpiresAt &&
+		(r.State == task.Pending || r.State == task.Scheduled)
 }
 
 // unlink is the reverse of link: call it before r changes.
@@ -106,6 +115,9 @@ func (s *Store) unlink(r *row) {
 		s.due[queue{r.Group, r.Bucket}].remove(store.Mark{RunAt: r.RunAt, ID: r.ID})
 	case r.State.Live():
 		s.live.remove(store.Mark{ID: r.ID})
+	}
+	if mayExpire(r) {
+		s.expires.remove(store.Mark{RunAt: r.ExpiresAt, ID: r.ID})
 	}
 	if r.Key != "" && !r.State.Final() && !(plant.On(plant.KeyKept) && r.Failures > 0) {
 		delete(s.unique, unique{r.Kind, r.Key})

@@ -35,7 +35,8 @@ func (s *Store) PutJob(ctx context.Context, j task.Job) (task.Job, error) {
 			*d.at = *d.usual
 		}
 	}
-	j.Version, j.UpdatedAt, j.DeletedAt = 1, now, 0
+	j.Version, j.UpdatedAt, j.DeletedAt, j.Fires = 1, now, 0, 0
+	j.Control = task.Control{}
 	s.jobs[j.ID] = &j
 	s.jobNames[j.Name] = j.ID
 	return cloneJob(&j), nil
@@ -43,13 +44,8 @@ func (s *Store) PutJob(ctx context.Context, j task.Job) (task.Job, error) {
 
 // replaceJob changes old to j where they differ, and keeps what belongs to the row.
 func (s *Store) replaceJob(now task.Time, old, j *task.Job) task.Job {
-	j.ID, j.Version, j.Anchor, j.CreatedAt = old.ID, old.Version, old.Anchor, old.CreatedAt
-	j.LastFire, j.LastTask = old.LastFire, old.LastTask
-	j.UpdatedAt, j.DeletedAt = old.UpdatedAt, 0
-	if old.Schedule != j.Schedule {
-		j.LastFire = max(j.LastFire, now) // the new schedule owes no fires of the past
-	}
-	if !sameDefinition(old, j) {
+	j.Keep(old, now)
+	if !j.Same(old) {
 		j.Version++
 		j.UpdatedAt = now
 		*old = *j
@@ -57,13 +53,24 @@ func (s *Store) replaceJob(now task.Time, old, j *task.Job) task.Job {
 	return cloneJob(old)
 }
 
-// sameDefinition compares what a person writes; nil and empty are the same.
-func sameDefinition(a, b *task.Job) bool {
-	return a.Schedule == b.Schedule && a.Kind == b.Kind && a.Group == b.Group &&
-		bytes.Equal(a.Payload, b.Payload) && a.Bucket == b.Bucket && a.Overlap == b.Overlap &&
-		a.Misfire == b.Misfire && a.MaxRetries == b.MaxRetries && a.Timeout == b.Timeout &&
-		a.RetryPolicy == b.RetryPolicy && a.OwnerService == b.OwnerService &&
-		maps.Equal(a.Labels, b.Labels)
+// SteerJob implements store.JobSteerer.
+func (s *Store) SteerJob(
+	ctx context.Context, id task.ID, version int64, c task.Control,
+) (bool, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer s.mu.Unlock()
+	j := s.jobs[id]
+	if j == nil || j.DeletedAt != 0 || j.Version != version {
+		return false, nil
+	}
+	c.Resolve(now)
+	j.Control = c
+	j.Version++
+	j.UpdatedAt = now
+	return true, nil
 }
 
 // DeleteJob implements store.JobStore. The version grows, so a fire under way is refused.
@@ -143,8 +150,16 @@ func (s *Store) fire(now task.Time, f *store.Fire) store.FireResult {
 	if f.Replace != nil {
 		s.apply(now, f.Replace)
 	}
-	in := s.insert(now, &f.Task, task.Fire)
-	j.LastTask = in.ID
+	event := task.Fire
+	if f.Task.State == task.Skipped {
+		event = task.FireSkip
+	} else {
+		j.Fires++
+	}
+	in := s.insert(now, &f.Task, event)
+	if j.LastTask = f.Last; f.Last.IsZero() {
+		j.LastTask = in.ID
+	}
 	if !plant.On(plant.CursorKept) {
 		j.LastFire = f.Task.FireTime
 	}

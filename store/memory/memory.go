@@ -35,6 +35,7 @@ type Store struct {
 	ids     index            // of all rows
 	due     map[queue]*index // of SCHEDULED rows, by (RunAt, ID)
 	live    index            // of DISPATCHING and RUNNING rows
+	expires index            // of waiting rows that may expire, by (ExpiresAt, ID)
 	count   map[task.State]int64
 	unique  map[unique]task.ID // the live task of each (kind, key)
 	overlap map[string]task.ID // the holder of each overlap key
@@ -64,7 +65,10 @@ type queue struct {
 // unique is the idempotency key of a task.
 type unique struct{ kind, key string }
 
-var _ store.Store = (*Store)(nil)
+var (
+	_ store.Store   = (*Store)(nil)
+	_ store.Expirer = (*Store)(nil)
+)
 
 // New makes an empty store.
 func New(o Options) *Store {
@@ -147,7 +151,7 @@ func (s *Store) Close() error {
 	if !s.closed {
 		s.closed = true
 		s.rows, s.due, s.jobs = nil, nil, nil
-		s.ids, s.live = index{}, index{}
+		s.ids, s.live, s.expires = index{}, index{}, index{}
 	}
 	return nil
 }

@@ -99,13 +99,16 @@ func (s *Store) History(ctx context.Context, id task.ID) ([]task.Entry, error) {
 }
 
 // Count implements store.Reader. States without a task are left out.
-func (s *Store) Count(ctx context.Context) (map[task.State]int64, error) {
+func (s *Store) Count(ctx context.Context, limit int64) (map[task.State]int64, error) {
 	if _, err := s.begin(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
 	out := make(map[task.State]int64)
 	for state, n := range s.count {
+		if limit > 0 {
+			n = min(n, limit)
+		}
 		if n > 0 {
 			out[state] = n
 		}

@@ -52,3 +52,21 @@ func (s *Store) Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error
 	})
 	return out, nil
 }
+
+// Expired implements store.Expirer.
+func (s *Store) Expired(ctx context.Context, limit int) ([]task.Task, error) {
+	now, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	out := []task.Task{}
+	s.expires.ascend(store.Mark{}, func(m store.Mark) bool {
+		if m.RunAt >= now || len(out) == limit {
+			return false
+		}
+		out = append(out, light(&s.rows[m.ID].Task))
+		return true
+	})
+	return out, nil
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/ax-sched/ax/internal/testdb"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/postgres"
+	"github.com/ax-sched/ax/store/storetest"
 	"github.com/ax-sched/ax/task"
 	"github.com/jackc/pgx/v5"
 )
@@ -248,4 +249,9 @@ func BenchmarkTasks256(b *testing.B) {
 			b.Fatalf("%d tasks, %v", len(got), err)
 		}
 	}
+}
+
+// BenchmarkFinished: see docs/decisions/0013-retention.md for the figures.
+func BenchmarkFinished(b *testing.B) {
+	storetest.BenchFinished(b, openStore(b, testdb.StartPostgres(b, testdb.Options{}).Database(b)))
 }

@@ -33,6 +33,16 @@
 // answers store.Locked for them, and an insert that meets an open key leaves the batch and waits
 // alone, until its context ends.
 //
+// # Transactions of yours
+//
+// A task can be submitted or completed in a *sql.Tx or pgx.Tx of yours ([Store.InsertTx],
+// [Store.CompleteTx]), also of a pool that the store uses. Nothing is set on it, and the hint goes
+// with your commit. If it stays open it delays itself, a submit of a key that it has taken, and the
+// task that it has completed, nobody else. A key that another one has open is waited for, until
+// your context ends or your session's lock_timeout has passed; two that take keys in different
+// orders can deadlock, so submit them in one call, which sorts them. After an error roll back;
+// repeat it after a serialisation failure (40001). PREPARE TRANSACTION refuses hints: see [Quiet].
+//
 // # Hints
 //
 // The store is also a [store.Hinter]: an insert of a task that is due within seconds is announced

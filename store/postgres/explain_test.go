@@ -31,11 +31,18 @@ var planned = []struct {
 	{"refused", refused, 2},
 	{"lockFree", lockFree, 2},
 	{"applyMoves", applyMoves, 48},
-	{"insertTasks", insertTasks, 49},
+	{"insertTasks", insertTasks, 53},
 	{"insertOne", insertOne, 18},
 	{"takeKeys", takeKeys, 3},
 	{"ownKeys", ownKeys, 3},
 	{"freeKeys", freeKeys, 3},
+	{"insertTx", insertTx, 2},
+	{"existingTx", existingTx, 1},
+	{"completeTx", completeTx, 2},
+	{"expiredTasks", expiredTasks, 1},
+	{"pageTasks", pageTasks, 4},
+	{"pruneTasks", pruneTasks, 6},
+	{"countTasks", countTasks, 1},
 }
 
 // fill makes 120,000 tasks, of which most have succeeded, with their history.
@@ -93,7 +100,9 @@ func TestPlans(t *testing.T) {
 			t.Fatalf("%s: %v", p.name, err)
 		}
 		fmt.Fprintf(&got, "-- %s\n%s\n\n", p.name, structure(lines))
-		if strings.Contains(strings.Join(lines, "\n"), "Seq Scan on ax_tasks") {
+		// SUCCEEDED has no index: it is counted from the first page on, up to the limit.
+		if n := strings.Count(strings.Join(lines, "\n"), "Seq Scan on ax_tasks"); n > 1 ||
+			n == 1 && p.name != "countTasks" {
 			t.Errorf("%s reads the whole table", p.name)
 		}
 	}

@@ -50,6 +50,7 @@ type cursor struct {
 	version  int64
 	lastFire task.Time
 	lastTask task.ID
+	fires    int // more that are to run
 	deleted  bool
 	moved    bool
 }
@@ -145,7 +146,14 @@ func (b *firing) write(ctx context.Context, round []int) error {
 		}
 	}
 	for _, i := range round {
-		b.jobs[b.fires[i].JobID].lastTask = b.out[i].Row.ID
+		f := &b.fires[i]
+		j := b.jobs[f.JobID]
+		if j.lastTask = f.Last; f.Last.IsZero() {
+			j.lastTask = b.out[i].Row.ID
+		}
+		if f.Task.State != task.Skipped {
+			j.fires++
+		}
 	}
 	return nil
 }
@@ -167,5 +175,6 @@ func (b *firing) moveCursors(ctx context.Context) error {
 	a.IDs(len(ids), func(i int) task.ID { return ids[i] })
 	a.Int8s(len(ids), func(i int) int64 { return int64(b.jobs[ids[i]].lastFire) })
 	a.IDs(len(ids), func(i int) task.ID { return b.jobs[ids[i]].lastTask })
+	a.Int4s(len(ids), func(i int) int { return b.jobs[ids[i]].fires })
 	return b.c.call(ctx, moveCursors, a, nil)
 }

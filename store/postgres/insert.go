@@ -259,10 +259,10 @@ func (b *inserter) explain(ctx context.Context, rows []*newRow) (again []*newRow
 	return again, err
 }
 
-// args writes the 49 parameters of insertTasks.
+// args writes the 53 parameters of insertTasks.
 func (b *inserter) args(rows []*newRow) *args {
 	n, d := len(rows), &wire.Dictionary{}
-	a := newArgs(49, n)
+	a := newArgs(53, n)
 	a.Int4(b.fence.Partition)
 	a.Int8(b.fence.Token)
 	a.Bool(b.fence != store.Fence{})
@@ -286,7 +286,7 @@ func (b *inserter) args(rows []*newRow) *args {
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].Timeout) })
 	a.Words(d, n, func(i int) string { return rows[i].RetryPolicy })
 	a.Words(d, n, func(i int) string { return rows[i].OwnerService })
-	a.Words(d, n, func(i int) string { return labelText(rows[i].Labels) })
+	a.Words(d, n, func(i int) string { return wire.LabelText(rows[i].Labels) })
 	a.mutable(d, n, func(i int) *task.Mutable { return &rows[i].Mutable })
 	if b.s.hints {
 		a.Text(b.s.channel())
@@ -294,5 +294,9 @@ func (b *inserter) args(rows []*newRow) *args {
 		a.Text("")
 	}
 	a.Dictionary(d)
+	a.Int8s(n, func(i int) int64 { return int64(rows[i].ExpiresAt) })
+	a.Int8s(n, func(i int) int64 { return int64(rows[i].MaxLateness) })
+	a.Int8s(n, func(i int) int64 { return int64(rows[i].MaxLifetime) })
+	a.Int2s(n, func(i int) int { return int(rows[i].OnUnknown) })
 	return a
 }

@@ -1,10 +1,8 @@
 package postgres
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/ax-sched/ax/store"
@@ -43,6 +41,7 @@ func storableJob(j *task.Job) error {
 	for _, f := range [...]struct{ name, text string }{
 		{"name", j.Name}, {"cron", j.Schedule.Cron}, {"zone", j.Schedule.Zone}, {"kind", j.Kind},
 		{"group", j.Group}, {"retry policy", j.RetryPolicy}, {"owner service", j.OwnerService},
+		{"overlap key", j.OverlapKey},
 	} {
 		if !plain(f.text) {
 			return &task.InputError{Field: f.name, Reason: "has a NUL or is not valid UTF-8"}
@@ -75,7 +74,8 @@ func (s *Store) putJob(ctx context.Context, c *conn, j task.Job) (task.Job, erro
 	if j.ID.IsZero() {
 		return task.Job{}, errJobID
 	}
-	j.Version, j.UpdatedAt, j.DeletedAt = 1, now, 0
+	j.Version, j.UpdatedAt, j.DeletedAt, j.Fires = 1, now, 0, 0
+	j.Control = task.Control{}
 	setIfZero(&j.Anchor, now)
 	setIfZero(&j.CreatedAt, now)
 	setIfZero(&j.LastFire, j.Anchor)
@@ -98,30 +98,48 @@ func setIfZero(t *task.Time, v task.Time) {
 func (s *Store) replaceJob(
 	ctx context.Context, c *conn, now task.Time, old *task.Job, j task.Job,
 ) (task.Job, error) {
-	if sameDefinition(old, &j) {
+	j.Keep(old, now)
+	if j.Same(old) {
 		return *old, nil
 	}
-	j.ID, j.Version, j.Anchor, j.CreatedAt = old.ID, old.Version+1, old.Anchor, old.CreatedAt
-	j.LastFire, j.LastTask, j.UpdatedAt, j.DeletedAt = old.LastFire, old.LastTask, now, 0
-	if old.Schedule != j.Schedule {
-		j.LastFire = max(j.LastFire, now) // the new schedule owes no fires of the past
-	}
+	j.Version++
+	j.UpdatedAt = now
 	a := jobArgs(&j)
 	a.Int8(int64(j.UpdatedAt))
 	a.Int8(int64(j.LastFire))
+	a.Int8(j.Fires)
+	a.Int8(int64(j.SkipUntil))
+	a.Text(j.SkipBy)
+	a.Text(j.SkipReason)
 	return j, c.call(ctx, updateJob, a, nil)
 }
 
-// sameDefinition compares what a person writes; nil and empty are the same.
-func sameDefinition(a, b *task.Job) bool {
-	return a.Schedule == b.Schedule && a.Kind == b.Kind && a.Group == b.Group &&
-		bytes.Equal(a.Payload, b.Payload) && a.Bucket == b.Bucket && a.Overlap == b.Overlap &&
-		a.Misfire == b.Misfire && a.MaxRetries == b.MaxRetries && a.Timeout == b.Timeout &&
-		a.RetryPolicy == b.RetryPolicy && a.OwnerService == b.OwnerService &&
-		maps.Equal(a.Labels, b.Labels)
+// SteerJob implements store.JobSteerer.
+func (s *Store) SteerJob(
+	ctx context.Context, id task.ID, version int64, c task.Control,
+) (bool, error) {
+	for _, t := range [...]string{c.PausedBy, c.PauseReason, c.SkipBy, c.SkipReason} {
+		if !plain(t) {
+			return false, fmt.Errorf("steer job: %w", &task.InputError{Field: "reason",
+				Reason: "has a NUL or is not valid UTF-8"})
+		}
+	}
+	a := &args{}
+	a.ID(id)
+	a.Int8(version)
+	a.Int8(int64(c.PausedAt))
+	a.Int8(int64(c.PausedUntil))
+	a.Text(c.PausedBy)
+	a.Text(c.PauseReason)
+	a.Int8(int64(c.SkipUntil))
+	a.Text(c.SkipBy)
+	a.Text(c.SkipReason)
+	done := false
+	err := s.read(ctx, "steer job", steerJob, a, func(*row) { done = true })
+	return done, err
 }
 
-// jobArgs writes what insertJob and updateJob have in common: $1 to $19.
+// jobArgs writes what insertJob and updateJob have in common: $1 to $26.
 func jobArgs(j *task.Job) *args {
 	a := &args{}
 	a.ID(j.ID)
@@ -142,7 +160,14 @@ func jobArgs(j *task.Job) *args {
 	a.Int8(int64(j.Timeout))
 	a.Text(j.RetryPolicy)
 	a.Text(j.OwnerService)
-	a.Text(labelText(j.Labels))
+	a.Labels(j.Labels)
+	a.Text(j.OverlapKey)
+	a.Int8(int64(j.MisfireGrace))
+	a.Int4(j.MisfireCap)
+	a.Int8(int64(j.Jitter))
+	a.Int8(int64(j.StartsAt))
+	a.Int8(int64(j.EndsAt))
+	a.Int8(j.MaxFires)
 	return a
 }
 
@@ -156,9 +181,15 @@ func (r *row) job() *task.Job {
 	j.Bucket, j.Overlap = task.Bucket(r.Int2()), task.Overlap(r.Int2())
 	j.Misfire = task.Misfire(r.Int2())
 	j.MaxRetries, j.Timeout = r.Int4(), time.Duration(r.Int8())
-	j.RetryPolicy, j.OwnerService, j.Labels = r.Text(), r.Text(), r.labels()
+	j.RetryPolicy, j.OwnerService, j.Labels = r.Text(), r.Text(), r.Labels()
+	j.OverlapKey, j.MisfireGrace, j.MisfireCap = r.Text(), time.Duration(r.Int8()), r.Int4()
+	j.Jitter, j.StartsAt, j.EndsAt = time.Duration(r.Int8()), r.Time(), r.Time()
+	j.MaxFires = r.Int8()
 	j.Anchor, j.LastFire, j.LastTask = r.Time(), r.Time(), r.ID()
 	j.CreatedAt, j.UpdatedAt, j.DeletedAt = r.Time(), r.Time(), r.Time()
+	j.Fires, j.PausedAt, j.PausedUntil = r.Int8(), r.Time(), r.Time()
+	j.PausedBy, j.PauseReason = r.Text(), r.Text()
+	j.SkipUntil, j.SkipBy, j.SkipReason = r.Time(), r.Text(), r.Text()
 	return j
 }
 

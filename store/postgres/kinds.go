@@ -31,6 +31,8 @@ func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].Timeout) })
 	a.Int4s(n, func(i int) int { return rows[i].MaxRetries })
 	a.Texts(n, func(i int) string { return rows[i].RetryPolicy })
+	a.Int2s(n, func(i int) int { return int(rows[i].OnUnknown) })
+	a.Int8s(n, func(i int) int64 { return int64(rows[i].MaxLifetime) })
 	return s.read(ctx, "put kinds", putKinds, a, nil)
 }
 
@@ -39,7 +41,8 @@ func (s *Store) Kinds(ctx context.Context) ([]task.Kind, error) {
 	out := []task.Kind{}
 	err := s.read(ctx, "read kinds", readKinds, &args{}, func(r *row) {
 		out = append(out, task.Kind{Name: r.Text(), Timeout: time.Duration(r.Int8()),
-			MaxRetries: r.Int4(), RetryPolicy: r.Text(), UpdatedAt: r.Time()})
+			MaxRetries: r.Int4(), RetryPolicy: r.Text(), UpdatedAt: r.Time(),
+			OnUnknown: task.Unknown(r.Int2()), MaxLifetime: time.Duration(r.Int8())})
 	})
 	return out, err
 }

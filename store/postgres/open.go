@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/batch"
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -82,7 +83,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*Store, error) {
 	if s.session {
 		sessionSettings(cfg.ConnConfig)
 	}
-	dialer(cfg.ConnConfig)
+	wire.Dialer(cfg.ConnConfig)
 	if s.pool, err = pgxpool.NewWithConfig(ctx, cfg); err != nil {
 		return nil, fmt.Errorf("open: %w", err)
 	}

@@ -32,7 +32,7 @@ func TestManyProgramsMigrateAtOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	n, err := openStore(t, dsn).Count(t.Context())
+	n, err := openStore(t, dsn).Count(t.Context(), 0)
 	if err != nil || n[task.Scheduled] != int64(cap(done)) {
 		t.Errorf("%v tasks, %v", n, err)
 	}

@@ -25,7 +25,8 @@ WITH fence AS MATERIALIZED (
         retry_policy, owner_service, labels,
         state, last_outcome, reason, run, attempt, failures, dispatches, recoveries, run_at,
         executor, epoch, execution_id, token, dispatched_at, started_at, finished_at,
-        last_retry_at, triggered_at, cancel_asked, stop_asked, error, result)
+        last_retry_at, triggered_at, cancel_asked, stop_asked, error, result,
+        expires_at, max_lateness, max_lifetime, on_unknown)
     SELECT 1, c.now, c.now, key IS NOT NULL,
         ($7::uuid[])[n], coalesce(($49::text[])[($8::integer[])[n]], ''), key,
         coalesce(($49::text[])[($10::integer[])[n]], ''), payload, ($12::smallint[])[n],
@@ -54,17 +55,19 @@ WITH fence AS MATERIALIZED (
         CASE ($43::bigint[])[n] WHEN -1 THEN c.now WHEN 0 THEN NULL ELSE ($43::bigint[])[n] END,
         CASE ($44::bigint[])[n] WHEN -1 THEN c.now WHEN 0 THEN NULL ELSE ($44::bigint[])[n] END,
         CASE ($45::bigint[])[n] WHEN -1 THEN c.now WHEN 0 THEN NULL ELSE ($45::bigint[])[n] END,
-        ($46::text[])[n], ($47::bytea[])[n]
+        ($46::text[])[n], ($47::bytea[])[n],
+        ($50::bigint[])[n], ($51::bigint[])[n], ($52::bigint[])[n], ($53::smallint[])[n]
       FROM clock c, unnest($6::integer[], $9::text[], $11::bytea[]) AS u (n, key, payload)
      WHERE NOT $3::boolean OR coalesce((SELECT token FROM fence), 0) = $2::bigint
     ON CONFLICT DO NOTHING
     RETURNING t.id, t.created_at, t.state, t.run_at, t.execution_id, t.attempt, t.executor,
-        t.epoch, t.token
+        t.epoch, t.token, t.reason
 ), said AS (
-    INSERT INTO schema.ax_history (task_id, version, at, from_state, to_state, event,
+    INSERT INTO schema.ax_history (task_id, version, at, from_state, to_state, event, reason,
         execution_id, attempt, executor, epoch, token)
     SELECT id, 1, created_at, 0, state,
-        CASE WHEN $4::smallint > 0 THEN $4::smallint WHEN state = 4 THEN 3 ELSE 1 END,
+        CASE WHEN state = 10 THEN 5 WHEN $4::smallint > 0 THEN $4::smallint
+             WHEN state = 4 THEN 3 ELSE 1 END, reason,
         execution_id, attempt, executor, epoch, token
       FROM made
 )

@@ -39,19 +39,22 @@ SELECT count(pg_terminate_backend(a.pid))::integer
 
 // putKinds makes or replaces kinds, in the order of their names.
 const putKinds verb = `
-INSERT INTO schema.ax_kinds AS k (name, timeout, max_retries, retry_policy, updated_at)
+INSERT INTO schema.ax_kinds AS k (name, timeout, max_retries, retry_policy, updated_at, on_unknown,
+       max_lifetime)
 SELECT ($2::text[])[n], coalesce(($3::bigint[])[n], 0), coalesce(($4::integer[])[n], 0),
-       coalesce(($5::text[])[n], ''), c.now
+       coalesce(($5::text[])[n], ''), c.now, ($6::smallint[])[n], ($7::bigint[])[n]
   FROM unnest($1::integer[]) AS n,
        (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now) c
  ORDER BY 1
 ON CONFLICT (name) DO UPDATE
    SET timeout = EXCLUDED.timeout, max_retries = EXCLUDED.max_retries,
-       retry_policy = EXCLUDED.retry_policy, updated_at = EXCLUDED.updated_at`
+       retry_policy = EXCLUDED.retry_policy, updated_at = EXCLUDED.updated_at,
+       on_unknown = EXCLUDED.on_unknown, max_lifetime = EXCLUDED.max_lifetime`
 
 // readKinds reads all kinds.
 const readKinds verb = `
-SELECT name, timeout, max_retries, retry_policy, updated_at FROM schema.ax_kinds ORDER BY name`
+SELECT name, timeout, max_retries, retry_policy, updated_at, on_unknown, max_lifetime
+  FROM schema.ax_kinds ORDER BY name`
 
 // acquireLease takes a lease that is free, expired or the holder's own. The comparison is made
 // again after a wait for another candidate, with the time of then.

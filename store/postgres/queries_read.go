@@ -49,8 +49,35 @@ SELECT version, at, from_state, to_state, event, actor, reason, execution_id, at
        epoch, token, detail
   FROM schema.ax_history WHERE task_id = $1::uuid ORDER BY version`
 
-// countTasks reads the whole table or its smallest index: not for a loop.
-const countTasks verb = `SELECT state, count(*) FROM schema.ax_tasks GROUP BY state`
+// countTasks counts up to $1 tasks of each state, NULL is all. All but SUCCEEDED have an index, and
+// the orders keep the planner to it.
+const countTasks verb = `
+SELECT 1, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 1 AND state IN (1, 8, 9, 10, 11)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 2, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 2
+     ORDER BY grp, bucket, run_at, id LIMIT $1::bigint) t
+UNION ALL SELECT 3, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 3 AND state IN (3, 4)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 4, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 4 AND state IN (3, 4)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 5, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 5 LIMIT $1::bigint) t
+UNION ALL SELECT 8, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 8 AND state IN (1, 8, 9, 10, 11)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 9, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 9 AND state IN (1, 8, 9, 10, 11)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 10, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 10 AND state IN (1, 8, 9, 10, 11)
+     ORDER BY id LIMIT $1::bigint) t
+UNION ALL SELECT 11, count(*) FROM (
+    SELECT FROM schema.ax_tasks WHERE state = 11 AND state IN (1, 8, 9, 10, 11)
+     ORDER BY id LIMIT $1::bigint) t`
 
 // scanDue answers each cursor ($1 is 1..n) with its page, from the index alone. The bound by
 // run_at repeats the row comparison for the planner.
@@ -84,3 +111,12 @@ SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
  WHERE t.state IN (3, 4) AND t.epoch = $4::bigint AND t.id > $1::uuid
    AND (NOT $2::boolean OR t.cancel_asked IS NOT NULL)
  ORDER BY t.id LIMIT $3::bigint`
+
+// expiredTasks reads what waits past its end, unless a person has triggered it since.
+const expiredTasks verb = `
+SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+  FROM schema.ax_tasks AS t
+ WHERE t.expires_at > 0 AND t.state IN (1, 2)
+   AND t.expires_at < (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+   AND coalesce(t.triggered_at, 0) <= t.expires_at
+ ORDER BY t.expires_at, t.id LIMIT $1::bigint`

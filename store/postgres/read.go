@@ -139,12 +139,16 @@ func (s *Store) History(ctx context.Context, id task.ID) ([]task.Entry, error) {
 	return out, err
 }
 
-// Count implements store.Reader.
-func (s *Store) Count(ctx context.Context) (map[task.State]int64, error) {
+// Count implements store.Reader. States without a task are left out.
+func (s *Store) Count(ctx context.Context, limit int64) (map[task.State]int64, error) {
 	out := make(map[task.State]int64)
-	err := s.read(ctx, "count tasks", countTasks, &args{}, func(r *row) {
-		st := task.State(r.Int2())
-		out[st] = r.Int8()
+	a := &args{}
+	a.Int8OrNull(max(limit, 0))
+	err := s.read(ctx, "count tasks", countTasks, a, func(r *row) {
+		st, n := task.State(r.Int4()), r.Int8()
+		if n > 0 {
+			out[st] = n
+		}
 	})
 	return out, err
 }

@@ -1,7 +1,6 @@
 package postgres
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,7 +64,8 @@ const taskColumns = `t.id, t.run_at, t.version, t.created_at, t.updated_at, t.ep
        t.cancel_asked, t.stop_asked, t.fire_time, t.fire_from, t.timeout, t.execution_id,
        t.job_id, t.run, t.attempt, t.failures, t.dispatches, t.recoveries, t.fire_count,
        t.max_retries, t.state, t.bucket, t.last_outcome, t.reason, t.overlap, t.kind, t.grp, t.key,
-       t.job, t.overlap_key, t.executor, t.retry_policy, t.owner_service, t.labels, t.error`
+       t.job, t.overlap_key, t.executor, t.retry_policy, t.owner_service, t.labels, t.error,
+       t.expires_at, t.max_lateness, t.max_lifetime, t.on_unknown`
 
 // task reads one row of ax_tasks: payload, result and taskColumns.
 func (r *row) task() (t task.Task) {
@@ -87,34 +87,11 @@ func (r *row) task() (t task.Task) {
 	t.Overlap = task.Overlap(r.Int2())
 	t.Kind, t.Group, t.Key, t.Job, t.OverlapKey = r.Text(), r.Text(), r.Text(), r.Text(), r.Text()
 	t.Executor, t.RetryPolicy, t.OwnerService = r.Text(), r.Text(), r.Text()
-	t.Labels = r.labels()
+	t.Labels = r.Labels()
 	t.Error = r.Text()
+	t.ExpiresAt, t.MaxLateness = r.Time(), time.Duration(r.Int8())
+	t.MaxLifetime, t.OnUnknown = time.Duration(r.Int8()), task.Unknown(r.Int2())
 	return t
-}
-
-// labels reads what labelText wrote.
-func (r *row) labels() map[string]string {
-	c := r.Col(0)
-	if len(c) == 0 {
-		return nil
-	}
-	var m map[string]string
-	if err := json.Unmarshal(c, &m); err != nil && r.Err == nil {
-		r.Err = err
-	}
-	return m
-}
-
-// labelText is the stored form of labels; none is "".
-func labelText(m map[string]string) string {
-	if len(m) == 0 {
-		return ""
-	}
-	b, err := json.Marshal(m)
-	if err != nil {
-		return "" // a map of strings has a JSON form
-	}
-	return string(b)
 }
 
 // storable makes a text that PostgreSQL takes. What went wrong must be recorded whatever its

@@ -5,7 +5,8 @@ import "github.com/ax-sched/ax/task"
 // usual reports whether insertOne can store t: it sets nothing but what a submit sets.
 func usual(t *task.Task) bool {
 	return t.State == task.Scheduled && t.JobID.IsZero() && t.Job == "" && t.FireFrom == 0 &&
-		t.FireCount == 0 && onlyDue(&t.Mutable)
+		t.FireCount == 0 && t.ExpiresAt == 0 && t.MaxLateness == 0 && t.MaxLifetime == 0 &&
+		t.OnUnknown == 0 && onlyDue(&t.Mutable)
 }
 
 // onlyDue reports whether m is that of a task which has never been moved.
@@ -39,7 +40,7 @@ func (b *inserter) oneArgs(t *task.Task) *args {
 	a.Int8OrNull(int64(t.Timeout))
 	a.TextOrNull(t.RetryPolicy)
 	a.TextOrNull(t.OwnerService)
-	a.TextOrNull(labelText(t.Labels))
+	a.Labels(t.Labels)
 	a.Int4(t.Run)
 	if b.s.hints {
 		a.Text(b.s.channel())

@@ -102,7 +102,7 @@ func TestBadNamesAreRefusedByField(t *testing.T) {
 	if !errors.As(err, &bad) || bad.Field != "key" {
 		t.Errorf("got %v", err)
 	}
-	if n, err := s.Count(t.Context()); err != nil || len(n) != 0 {
+	if n, err := s.Count(t.Context(), 0); err != nil || len(n) != 0 {
 		t.Errorf("%v tasks, %v", n, err)
 	}
 }

@@ -51,6 +51,13 @@ func (s *Store) Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error
 	return s.readAll(ctx, "read live tasks", v, a)
 }
 
+// Expired implements store.Expirer.
+func (s *Store) Expired(ctx context.Context, limit int) ([]task.Task, error) {
+	a := &args{}
+	a.Int8(int64(limit))
+	return s.readAll(ctx, "read expired tasks", expiredTasks, a)
+}
+
 // limit is the usual size of a page of what a leader reads.
 func limit(n int) int64 {
 	if n <= 0 {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/sqlite"
+	"github.com/ax-sched/ax/store/storetest"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -225,3 +226,6 @@ func BenchmarkTasks256(b *testing.B) {
 	}
 	perSecond(b, 256)
 }
+
+// BenchmarkFinished: see docs/decisions/0013-retention.md for the figures.
+func BenchmarkFinished(b *testing.B) { storetest.BenchFinished(b, benchStore(b)) }

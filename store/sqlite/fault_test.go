@@ -29,7 +29,7 @@ func TestS04(t *testing.T) {
 			wg.Go(func() { mustInsert(t, s, ts[i:i+1]) })
 		}
 		for s.Waiting() < len(ts)-1 { // the first waits for the lock, the others for the first
-			if _, err := s.Count(t.Context()); err != nil {
+			if _, err := s.Count(t.Context(), 0); err != nil {
 				t.Fatalf("a read while another process writes: %v", err)
 			}
 		}
@@ -68,7 +68,7 @@ func TestBusy(t *testing.T) {
 	if err := other.Exec("ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.Count(t.Context()); err != nil || len(n) != 0 {
+	if n, err := s.Count(t.Context(), 0); err != nil || len(n) != 0 {
 		t.Errorf("the refused inserts left %v, %v", n, err)
 	}
 	mustInsert(t, s, ts)
@@ -238,7 +238,7 @@ func TestReadIsInterrupted(t *testing.T) {
 			t.Errorf("list gave %d rows, %v", len(rows), err)
 		}
 		cancel()
-		if n, err := s.Count(t.Context()); err != nil || n[task.Scheduled] != 20_000 {
+		if n, err := s.Count(t.Context(), 0); err != nil || n[task.Scheduled] != 20_000 {
 			t.Fatalf("count after an interrupted read: %v, %v", n, err)
 		}
 	}

@@ -56,14 +56,23 @@ func (t *tx) fire(f *store.Fire) (store.FireResult, error) {
 			return store.FireResult{}, err
 		}
 	}
-	in, err := t.insert(&f.Task, task.Fire)
+	event, runs := task.Fire, int64(1)
+	if f.Task.State == task.Skipped {
+		event, runs = task.FireSkip, 0
+	}
+	in, err := t.insert(&f.Task, event)
 	if err != nil {
 		return store.FireResult{}, err
+	}
+	lastTask := f.Last
+	if lastTask.IsZero() {
+		lastTask = in.ID
 	}
 	_, err = t.run(moveCursor, func(q *lite.Stmt) {
 		q.Blob(1, f.JobID[:])
 		q.Int(2, int64(f.Task.FireTime))
-		q.Blob(3, in.ID[:])
+		q.Blob(3, lastTask[:])
+		q.Int(4, runs)
 	})
 	return store.FireResult{Status: store.Fired, Row: in}, err
 }

@@ -74,6 +74,7 @@ func (t *tx) insert(tk *task.Task, event task.Event) (store.Inserted, error) {
 		s.Text(28, tk.Group)
 		s.Int(29, int64(tk.Bucket))
 		s.Text(30, tk.Kind)
+		bindOption(s, 31, int64(tk.ExpiresAt))
 	})
 	if err != nil {
 		return store.Inserted{}, err
@@ -95,7 +96,7 @@ func (t *tx) insert(tk *task.Task, event task.Event) (store.Inserted, error) {
 	if err != nil {
 		return store.Inserted{}, err
 	}
-	move := task.Move{Event: event, To: m.State}
+	move := task.Move{Event: event, To: m.State, Reason: m.Reason}
 	if err := t.record(n, h, 0, 1, &move, &m); err != nil {
 		return store.Inserted{}, err
 	}

@@ -35,8 +35,8 @@ func (t *tx) putJob(j task.Job) (task.Job, error) {
 	}
 	query := insertJob
 	if len(old) == 1 {
-		keepRow(&j, &old[0], t.now)
-		if sameDefinition(&j, &old[0]) {
+		j.Keep(&old[0], t.now)
+		if j.Same(&old[0]) {
 			return j, nil
 		}
 		query = replaceJob
@@ -63,19 +63,9 @@ func (t *tx) putJob(j task.Job) (task.Job, error) {
 	return j, err
 }
 
-// keepRow takes over what a put does not change. A new schedule owes no fires of the past.
-func keepRow(j, old *task.Job, now task.Time) {
-	j.ID, j.Version, j.Anchor, j.CreatedAt = old.ID, old.Version, old.Anchor, old.CreatedAt
-	j.LastFire, j.LastTask = old.LastFire, old.LastTask
-	j.UpdatedAt, j.DeletedAt = old.UpdatedAt, 0
-	if j.Schedule != old.Schedule {
-		j.LastFire = max(j.LastFire, now)
-	}
-}
-
 // newRow fills what j does not set.
 func newRow(j *task.Job, now task.Time) {
-	j.Version = 1
+	j.Version, j.Fires, j.Control = 1, 0, task.Control{}
 	if j.Anchor == 0 {
 		j.Anchor = now
 	}
@@ -87,13 +77,26 @@ func newRow(j *task.Job, now task.Time) {
 	}
 }
 
-// sameDefinition compares what a person writes; nil and empty are the same.
-func sameDefinition(a, b *task.Job) bool {
-	return a.Schedule == b.Schedule && a.Kind == b.Kind && a.Group == b.Group &&
-		bytes.Equal(a.Payload, b.Payload) && a.Bucket == b.Bucket && a.Overlap == b.Overlap &&
-		a.Misfire == b.Misfire && a.MaxRetries == b.MaxRetries && a.Timeout == b.Timeout &&
-		a.RetryPolicy == b.RetryPolicy && a.OwnerService == b.OwnerService &&
-		maps.Equal(a.Labels, b.Labels)
+// SteerJob implements store.JobSteerer.
+func (s *Store) SteerJob(
+	ctx context.Context, id task.ID, version int64, c task.Control,
+) (done bool, err error) {
+	err = s.writer.do(ctx, false, 1, func(t *tx) error {
+		set := c
+		set.Resolve(t.now)
+		n, err := t.run(steerJob, func(q *lite.Stmt) {
+			q.Blob(1, id[:])
+			q.Int(2, version)
+			q.Int(3, int64(t.now))
+			bindControl(q, 4, &set)
+		})
+		done = n == 1
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("steer job: %w", err)
+	}
+	return done, nil
 }
 
 // DeleteJob implements store.JobStore. The version grows, so a fire under way is refused.
@@ -152,6 +155,26 @@ func bindJob(q *lite.Stmt, j *task.Job, labels string) {
 	q.Int(23, int64(j.CreatedAt))
 	q.Int(24, int64(j.UpdatedAt))
 	q.Int(25, int64(j.DeletedAt))
+	q.Text(26, j.OverlapKey)
+	q.Int(27, int64(j.MisfireGrace))
+	q.Int(28, int64(j.MisfireCap))
+	q.Int(29, int64(j.Jitter))
+	q.Int(30, int64(j.StartsAt))
+	q.Int(31, int64(j.EndsAt))
+	q.Int(32, j.MaxFires)
+	q.Int(33, j.Fires)
+	bindControl(q, 34, &j.Control)
+}
+
+// bindControl binds seven columns from place n on.
+func bindControl(q *lite.Stmt, n int, c *task.Control) {
+	q.Int(n, int64(c.PausedAt))
+	q.Int(n+1, int64(c.PausedUntil))
+	q.Text(n+2, c.PausedBy)
+	q.Text(n+3, c.PauseReason)
+	q.Int(n+4, int64(c.SkipUntil))
+	q.Text(n+5, c.SkipBy)
+	q.Text(n+6, c.SkipReason)
 }
 
 // jobInto returns a reader that appends definitions.
@@ -170,7 +193,14 @@ func jobInto(out *[]task.Job) func(*lite.Stmt) error {
 			OwnerService: q.ColText(17), Labels: labels, Anchor: task.Time(q.ColInt(19)),
 			LastFire: task.Time(q.ColInt(20)), LastTask: readID(q, 21),
 			CreatedAt: task.Time(q.ColInt(22)), UpdatedAt: task.Time(q.ColInt(23)),
-			DeletedAt: task.Time(q.ColInt(24)),
+			DeletedAt: task.Time(q.ColInt(24)), OverlapKey: q.ColText(25),
+			MisfireGrace: time.Duration(q.ColInt(26)), MisfireCap: int(q.ColInt(27)),
+			Jitter: time.Duration(q.ColInt(28)), StartsAt: task.Time(q.ColInt(29)),
+			EndsAt: task.Time(q.ColInt(30)), MaxFires: q.ColInt(31), Fires: q.ColInt(32),
+			Control: task.Control{PausedAt: task.Time(q.ColInt(33)),
+				PausedUntil: task.Time(q.ColInt(34)), PausedBy: q.ColText(35),
+				PauseReason: q.ColText(36), SkipUntil: task.Time(q.ColInt(37)),
+				SkipBy: q.ColText(38), SkipReason: q.ColText(39)},
 		})
 		return err
 	}

@@ -19,6 +19,8 @@ func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
 				q.Int(3, int64(ks[i].MaxRetries))
 				q.Text(4, ks[i].RetryPolicy)
 				q.Int(5, int64(t.now))
+				q.Int(6, int64(ks[i].OnUnknown))
+				q.Int(7, int64(ks[i].MaxLifetime))
 			})
 			if err != nil {
 				return err
@@ -39,7 +41,8 @@ func (s *Store) Kinds(ctx context.Context) ([]task.Kind, error) {
 		return each(c, selectKinds, nothing, func(q *lite.Stmt) error {
 			out = append(out, task.Kind{Name: q.ColText(0), Timeout: time.Duration(q.ColInt(1)),
 				MaxRetries: int(q.ColInt(2)), RetryPolicy: q.ColText(3),
-				UpdatedAt: task.Time(q.ColInt(4))})
+				UpdatedAt: task.Time(q.ColInt(4)), OnUnknown: task.Unknown(q.ColInt(5)),
+				MaxLifetime: time.Duration(q.ColInt(6))})
 			return nil
 		})
 	})

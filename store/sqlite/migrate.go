@@ -7,14 +7,14 @@ import (
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/internal/sqlstore"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
-	"github.com/ax-sched/ax/task"
 )
 
 // applicationID marks the file as one of ax: "ax1\x00" read as a number.
 const applicationID = 0x61783100
 
-// schemaVersion returns the version of the schema, 0 of an empty file, or store.ErrDamaged.
-func schemaVersion(c *lite.Conn) (int, error) {
+// schemaVersion returns the version of the schema, 0 of an empty file and of a shared one without
+// tables of ax, or store.ErrDamaged.
+func schemaVersion(c *lite.Conn, shared bool) (int, error) {
 	app, err := number(c, "PRAGMA application_id")
 	if err != nil {
 		return 0, err
@@ -25,9 +25,16 @@ func schemaVersion(c *lite.Conn) (int, error) {
 		return 0, err
 	case app == 0 && tables == 0:
 		return 0, nil
-	case app != applicationID:
-		return 0, fmt.Errorf("%w: application id %#x, %d schema entries", store.ErrDamaged, app,
-			tables)
+	case app != applicationID && !shared:
+		return 0, fmt.Errorf("%w: application id %#x, %d schema entries; sqlite.Shared adds the "+
+			"tables of ax to a file of your own", store.ErrDamaged, app, tables)
+	}
+	if shared {
+		ours, err := number(c,
+			"SELECT count(*) FROM sqlite_schema WHERE substr(name, 1, 3) = 'ax_'")
+		if err != nil || ours == 0 {
+			return 0, err
+		}
 	}
 	var text string
 	found, err := one(c, "SELECT value FROM ax_meta WHERE name = 'schema'", nothing,
@@ -49,7 +56,7 @@ func number(c *lite.Conn, query string) (n int64, err error) {
 
 // migrate brings the schema from version to the latest, all steps in one transaction. A second
 // process that does the same waits for the lock and then finds nothing left to do.
-func migrate(c *lite.Conn, version int, now task.Time) error {
+func migrate(c *lite.Conn, version int, o options) error {
 	all, err := sqlstore.Load(migrationFiles, "migrations")
 	if err != nil {
 		return err
@@ -60,15 +67,15 @@ func migrate(c *lite.Conn, version int, now task.Time) error {
 	if err := c.Exec(beginWrite); err != nil {
 		return err
 	}
-	if err := upgrade(c, all, now); err != nil {
+	if err := upgrade(c, all, o); err != nil {
 		_ = c.Exec(rollback) // the first error is the one that says what is wrong
 		return err
 	}
 	return c.Exec(commit)
 }
 
-func upgrade(c *lite.Conn, all []sqlstore.Migration, now task.Time) error {
-	version, err := schemaVersion(c) // again, now that nobody else can change it
+func upgrade(c *lite.Conn, all []sqlstore.Migration, o options) error {
+	version, err := schemaVersion(c, o.shared) // again, now that nobody else can change it
 	if err != nil {
 		return err
 	}
@@ -81,8 +88,12 @@ func upgrade(c *lite.Conn, all []sqlstore.Migration, now task.Time) error {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}
+	if !o.shared {
+		if err := c.Exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
+			return err
+		}
+	}
 	return c.Exec(fmt.Sprintf(`
-PRAGMA application_id = %d;
 INSERT OR REPLACE INTO ax_meta (name, value) VALUES ('schema', '%d'), ('changed_at', '%d')`,
-		applicationID, len(all), now))
+		len(all), o.now()))
 }

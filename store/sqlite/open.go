@@ -87,7 +87,7 @@ func setUp(c *lite.Conn, o options) error {
 	version := 0
 	// One transaction, because another process may be making the schema at this moment.
 	err := transact(c, func(c *lite.Conn) (err error) {
-		version, err = schemaVersion(c)
+		version, err = schemaVersion(c, o.shared)
 		return err
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func setUp(c *lite.Conn, o options) error {
 	if err := toWAL(c, o.busy); err != nil {
 		return err
 	}
-	if err := migrate(c, version, o.now()); err != nil {
+	if err := migrate(c, version, o); err != nil {
 		return err
 	}
 	// The writer waits in Go, where a context can end the wait.

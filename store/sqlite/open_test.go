@@ -132,7 +132,7 @@ func TestDamagedPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = open(t, path)
-	if n, err := s.Count(t.Context()); !errors.Is(err, store.ErrDamaged) {
+	if n, err := s.Count(t.Context(), 0); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("count over damaged pages gave %v, %v; want ErrDamaged", n, err)
 	}
 }

@@ -14,6 +14,7 @@ type options struct {
 	clock    func() time.Time
 	busy     time.Duration
 	maxPages int64 // of the file; 0 is no limit
+	shared   bool
 }
 
 // Durability says what a commit survives.
@@ -38,6 +39,12 @@ func Clock(now func() time.Time) Option { return func(o *options) { o.clock = no
 // BusyTimeout is how long a write waits while another process writes, before it gives
 // store.ErrBusy. The default is 10 s.
 func BusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d } }
+
+// Shared lets ax live in a file that is the program's own, beside its tables: those of ax, whose
+// names begin with ax_, are added when they are missing, and the file's application id and the
+// other tables are left alone. The file becomes one in WAL mode. Without it a file that has tables
+// and is not of ax gives store.ErrDamaged.
+func Shared() Option { return func(o *options) { o.shared = true } }
 
 func newOptions(opts []Option) options {
 	o := options{sync: Full, clock: time.Now, busy: 10 * time.Second}

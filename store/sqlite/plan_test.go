@@ -18,13 +18,21 @@ var planned = []struct{ name, query string }{
 	{"moveTask", moveTask}, {"dropTask", dropTask}, {"freeUnique", freeUnique},
 	{"findUnique", findUnique}, {"keyOf", keyOf}, {"holder", holder}, {"freeKey", freeKey},
 	{"selectTask", selectTask}, {"selectByKey", selectByKey}, {"selectLive", selectLive},
-	{"selectList", selectList}, {"selectDue", selectDue}, {"latestEntry", latestEntry},
+	{"selectExpired", selectExpired},
+	{"selectList", selectList}, {"selectRest", selectRest}, {"selectDue", selectDue},
+	{"latestEntry", latestEntry},
 	{"selectHistory", selectHistory}, {"countTasks", countTasks}, {"selectToken", selectToken},
+	{"pageTasks", pageTasks}, {"pruneTask", pruneTask}, {"pruneSpec", pruneSpec},
+	{"previous", previous}, {"pruneEntry", pruneEntry},
 	{"jobByName", jobByName}, {"jobsSince", jobsSince}, {"jobExists", jobExists},
-	{"deleteJob", deleteJob}, {"jobCursor", jobCursor}, {"moveCursor", moveCursor},
+	{"deleteJob", deleteJob}, {"steerJob", steerJob}, {"jobCursor", jobCursor},
+	{"moveCursor", moveCursor},
 	{"selectKinds", selectKinds}, {"findInstance", findInstance}, {"retireName", retireName},
 	{"changeMember", changeMember}, {"renewMember", renewMember}, {"retireMember", retireMember},
 	{"isMember", isMember}, {"selectMembers", selectMembers},
+	{"insertHistoryTx", insertHistoryTx}, {"findUniqueTx", findUniqueTx},
+	{"findTaskTx", findTaskTx}, {"dropTaskTx", dropTaskTx}, {"recordDoneTx", recordDoneTx},
+	{"doneTx", doneTx}, {"freeUniqueTx", freeUniqueTx}, {"freeKeyTx", freeKeyTx},
 }
 
 // fill makes 100,000 finished, 2,000 scheduled and 500 running tasks.
@@ -32,9 +40,10 @@ const fill = `
 WITH RECURSIVE i(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM i WHERE n < 102500)
 INSERT INTO ax_tasks SELECT n, unhex(printf('%032x', n)), 'default', 3, 'kind',
   CASE WHEN n <= 100000 THEN 5 WHEN n <= 102000 THEN 2 ELSE 4 END,
-  1, n, n, n, 0, 0, 1, 0, 0, 0, 0, '', 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, '', NULL, NULL FROM i;
-INSERT INTO ax_specs SELECT n, '', NULL, '', 0, 0, 0, 0, '', -1, 0, '', '', '', 0, NULL
-FROM ax_tasks;
+  1, n, n, n, 0, 0, 1, 0, 0, 0, 0, '', 0, NULL, 0, 0, 0, 0, 0, 0, 0, 0, NULL, '', NULL, NULL
+FROM i;
+INSERT INTO ax_specs SELECT n, '', NULL, '', 0, 0, 0, 0, '', -1, 0, '', '', '', 0, NULL, NULL,
+  NULL, NULL FROM ax_tasks;
 INSERT INTO ax_history SELECT n, 0, n, 1, n, 0, 2, 1, 0, 0, 0, 0, '', NULL, '', '' FROM ax_tasks;
 ANALYZE;`
 

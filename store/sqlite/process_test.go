@@ -159,7 +159,7 @@ func TestKillNine(t *testing.T) {
 	if err != nil || len(rows) != len(acknowledged) {
 		t.Errorf("%d of %d acknowledged tasks are there, %v", len(rows), len(acknowledged), err)
 	}
-	total, err := s.Count(t.Context())
+	total, err := s.Count(t.Context(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

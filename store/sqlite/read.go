@@ -76,14 +76,19 @@ func (s *Store) ByKey(ctx context.Context, kind, key string) (task.Task, error) 
 // afterAll is a blob that every id comes before.
 var afterAll = bytes.Repeat([]byte{0xff}, 17)
 
-// List implements store.Reader. It walks the ids downwards until the page is full, so a rare kind,
-// key or job among many rows is slow.
+// List implements store.Reader. Queries for one of DEAD, CANCELED, SKIPPED and HELD have an index;
+// others walk the ids downwards until the page is full, so a rare kind, key or job among many rows
+// is slow.
 func (s *Store) List(ctx context.Context, q store.Query) ([]task.Task, error) {
 	before, states := afterAll, int64(math.MaxInt64)
 	if !q.Before.IsZero() {
 		before = q.Before[:]
 	}
-	if len(q.States) > 0 {
+	query := selectList
+	switch {
+	case len(q.States) == 1 && q.States[0] > task.Succeeded:
+		query, states = selectRest, int64(q.States[0])
+	case len(q.States) > 0:
 		states = 0
 		for _, st := range q.States {
 			states |= 1 << st
@@ -91,7 +96,7 @@ func (s *Store) List(ctx context.Context, q store.Query) ([]task.Task, error) {
 	}
 	out := []task.Task{}
 	err := s.readers.do(ctx, func(c *lite.Conn) error {
-		return each(c, selectList, func(st *lite.Stmt) {
+		return each(c, query, func(st *lite.Stmt) {
 			st.Blob(1, before)
 			st.Int(2, states)
 			st.Text(3, q.Kind)
@@ -153,13 +158,19 @@ func readEntry(q *lite.Stmt, id task.ID) task.Entry {
 }
 
 // Count implements store.Reader. States without a task are left out.
-func (s *Store) Count(ctx context.Context) (map[task.State]int64, error) {
+func (s *Store) Count(ctx context.Context, limit int64) (map[task.State]int64, error) {
+	if limit <= 0 {
+		limit = -1
+	}
 	out := make(map[task.State]int64)
 	err := s.readers.do(ctx, func(c *lite.Conn) error {
-		return each(c, countTasks, nothing, func(q *lite.Stmt) error {
-			out[task.State(q.ColInt(0))] = q.ColInt(1)
-			return nil
-		})
+		return each(c, countTasks, func(q *lite.Stmt) { q.Int(1, limit) },
+			func(q *lite.Stmt) error {
+				if n := q.ColInt(1); n > 0 {
+					out[task.State(q.ColInt(0))] = n
+				}
+				return nil
+			})
 	})
 	if err != nil {
 		return nil, fmt.Errorf("count tasks: %w", err)

@@ -73,6 +73,18 @@ func bindSpec(s *lite.Stmt, n int64, t *task.Task, labels string, now task.Time)
 	s.Text(14, labels)
 	s.Int(15, int64(now))
 	s.Blob(16, t.Payload)
+	bindOption(s, 17, int64(t.OnUnknown))
+	bindOption(s, 18, int64(t.MaxLateness))
+	bindOption(s, 19, int64(t.MaxLifetime))
+}
+
+// bindOption binds what most rows do not have: 0 is NULL, which takes no room.
+func bindOption(s *lite.Stmt, i int, v int64) {
+	if v == 0 {
+		s.Null(i)
+		return
+	}
+	s.Int(i, v)
 }
 
 // readTask reads a row of one of the select statements of whole rows.
@@ -88,7 +100,9 @@ func readTask(s *lite.Stmt) (task.Task, error) {
 		OverlapKey: s.ColText(37), MaxRetries: int(s.ColInt(38)),
 		Timeout: time.Duration(s.ColInt(39)), RetryPolicy: s.ColText(40),
 		OwnerService: s.ColText(41), Labels: labels, CreatedAt: task.Time(s.ColInt(43)),
-		Payload: s.ColBlob(44),
+		Payload: s.ColBlob(44), ExpiresAt: task.Time(s.ColInt(45)),
+		OnUnknown:   task.Unknown(s.ColInt(46)),
+		MaxLateness: time.Duration(s.ColInt(47)), MaxLifetime: time.Duration(s.ColInt(48)),
 	}, err
 }
 

@@ -66,3 +66,19 @@ func (s *Store) Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error
 	}
 	return out, nil
 }
+
+// Expired implements store.Expirer.
+func (s *Store) Expired(ctx context.Context, limit int) ([]task.Task, error) {
+	out := []task.Task{}
+	now := s.opts.now()
+	err := s.readers.do(ctx, func(c *lite.Conn) error {
+		return each(c, selectExpired, func(q *lite.Stmt) {
+			q.Int(1, int64(now))
+			q.Int(2, int64(limit))
+		}, into(&out))
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read expired tasks: %w", err)
+	}
+	return out, nil
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/store"
@@ -39,6 +40,10 @@ type writer struct {
 	conn  *lite.Conn
 	opts  options
 	known map[task.ID]found // of whoever has the role
+	// blocked is told of a write that waits for somebody else's transaction, or nil; waits is how
+	// long writes do. It belongs to whoever has the role.
+	blocked atomic.Pointer[func(waited time.Duration)]
+	waits   waits
 
 	mu     sync.Mutex
 	active bool // somebody has the role
@@ -175,17 +180,23 @@ func (w *writer) handOver() {
 	w.idle.Broadcast()
 }
 
-// begin takes the write lock of the file. Only another process can hold it; it is waited for here
-// and not inside SQLite, so that the caller's context ends the wait.
+// blockedAfter is how long a write waits before somebody is told.
+const blockedAfter = time.Second
+
+// begin takes the write lock of the file. Another process or a transaction of the program's own can
+// hold it; it is waited for here and not inside SQLite, so that the caller's context ends the wait.
 func (w *writer) begin(ctx context.Context, since time.Time) error {
 	pause := time.Millisecond
 	for {
 		err := execute(w.conn, beginWrite)
 		if !failed(err, lite.Busy) {
+			w.waits = waits{}
 			return named(err)
 		}
+		w.tell()
 		if time.Since(since) >= w.opts.busy {
-			return fmt.Errorf("after %s: %w", w.opts.busy, named(err))
+			return fmt.Errorf("after %s another transaction still writes (a submit inside a "+
+				"transaction of your own must be a SubmitTx): %w", w.opts.busy, named(err))
 		}
 		timer := time.NewTimer(pause)
 		select {
@@ -195,6 +206,26 @@ func (w *writer) begin(ctx context.Context, since time.Time) error {
 			return ctx.Err()
 		}
 		pause = min(2*pause, 20*time.Millisecond)
+	}
+}
+
+// waits is a time in which no write could begin, of one call or of several after each other.
+type waits struct {
+	since, last time.Time
+	told        bool
+}
+
+// tell says once that writes have waited for too long, whichever of them it was.
+func (w *writer) tell() {
+	now := time.Now()
+	if now.Sub(w.waits.last) > blockedAfter {
+		w.waits = waits{since: now} // the last call gave up, and nobody has tried since
+	}
+	w.waits.last = now
+	waited := now.Sub(w.waits.since)
+	if tell := w.blocked.Load(); tell != nil && !w.waits.told && waited >= blockedAfter {
+		w.waits.told = true
+		(*tell)(waited)
 	}
 }
 

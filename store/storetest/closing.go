@@ -48,7 +48,11 @@ func calls(s Full, row task.Task, j task.Job) []call {
 		{"ByKey", func(ctx context.Context) error { _, err := s.ByKey(ctx, row.Kind, "k"); return err }},
 		{"List", func(ctx context.Context) error { _, err := s.List(ctx, store.Query{}); return err }},
 		{"History", func(ctx context.Context) error { _, err := s.History(ctx, row.ID); return err }},
-		{"Count", func(ctx context.Context) error { _, err := s.Count(ctx); return err }},
+		{"Count", func(ctx context.Context) error { _, err := s.Count(ctx, 0); return err }},
+		{"Prune", func(ctx context.Context) error {
+			_, err := s.Prune(ctx, zero, store.Prune{Keep: store.Retention{Default: keepNone}})
+			return err
+		}},
 		{"Due", func(ctx context.Context) error {
 			_, _, err := s.Due(ctx, []store.Cursor{{Group: "g", Bucket: task.Low, Limit: 1}})
 			return err

@@ -21,6 +21,8 @@ var fireTests = []test{
 	{"IllegalReplace", testIllegalReplace},
 	{"H04 two schedulers, one row a fire time", testH04},
 	{"FireAgain", testFireAgain},
+	{"Skipped", testSkippedFire},
+	{"SkippedIsNotDue", testSkippedNotDue},
 }
 
 // fireOf returns the fire of j at an instant.
@@ -65,7 +67,7 @@ func testFire(t *testing.T, s Full) {
 	same(t, "task", row, read(t, s, row.ID))
 	same(t, "history", []task.Entry{{TaskID: row.ID, Version: 1, At: got.Row.At,
 		To: task.Scheduled, Event: task.Fire}}, history(t, s, row.ID))
-	j.LastFire, j.LastTask = f.Task.FireTime, row.ID
+	j.LastFire, j.LastTask, j.Fires = f.Task.FireTime, row.ID, 1
 	same(t, "job", j, findJob(t, s, j.ID))
 	fire(t, s, store.Fence{}) // none is fine
 }

@@ -16,6 +16,11 @@ var jobTests = []test{
 	{"PutEqual", testPutEqualJob},
 	{"PutReplaces", testReplaceJob},
 	{"NewScheduleOwesNothing", testNewSchedule},
+	{"NewBoundsOweNothing", testNewBounds},
+	{"Steer", testSteer},
+	{"SteerOnlyTheVersion", testSteerVersion},
+	{"ConcurrentSteers", testConcurrentSteers},
+	{"PutKeepsControl", testPutKeepsControl},
 	{"Delete", testDeleteJob},
 	{"ReCreate", testReCreateJob},
 	{"Since", testJobsSince},
@@ -36,6 +41,9 @@ func fullJob(kind string) task.Job {
 	j.Payload, j.Bucket, j.Overlap = []byte("\x00\xff payload"), task.Low, task.OverlapSkip
 	j.MaxRetries, j.Timeout, j.RetryPolicy = 3, time.Minute+time.Microsecond, `{"kind":"fixed"}`
 	j.OwnerService, j.Labels = "billing", map[string]string{"a": "b", "订单": "订"}
+	j.OverlapKey, j.Jitter = "账户", time.Second+time.Microsecond
+	j.Misfire, j.MisfireGrace, j.MisfireCap = task.MisfireAll, time.Hour, 7
+	j.StartsAt, j.EndsAt, j.MaxFires = 1_000_001, task.MaxTime, 1<<40
 	return j
 }
 
@@ -150,6 +158,14 @@ func testReplaceJob(t *testing.T, s Full) {
 		{"payload", func(j *task.Job) { j.Payload = []byte{0, 255} }},
 		{"bucket", func(j *task.Job) { j.Bucket = task.Critical }},
 		{"overlap", func(j *task.Job) { j.Overlap = task.OverlapSkip }},
+		{"overlap key", func(j *task.Job) { j.OverlapKey = "k" }},
+		{"misfire", func(j *task.Job) { j.Misfire = task.MisfireSkip }},
+		{"misfire grace", func(j *task.Job) { j.MisfireGrace = time.Minute }},
+		{"misfire cap", func(j *task.Job) { j.MisfireCap = 9 }},
+		{"jitter", func(j *task.Job) { j.Jitter = time.Microsecond }},
+		{"start", func(j *task.Job) { j.StartsAt = 5 }},
+		{"end", func(j *task.Job) { j.EndsAt = task.MaxTime }},
+		{"most fires", func(j *task.Job) { j.MaxFires = 3 }},
 		{"retries", func(j *task.Job) { j.MaxRetries = 0 }},
 		{"time-out", func(j *task.Job) { j.Timeout = task.NoTimeout }},
 		{"policy", func(j *task.Job) { j.RetryPolicy = "{}" }},
@@ -172,6 +188,10 @@ func testReplaceJob(t *testing.T, s Full) {
 		}
 		want.UpdatedAt = got.UpdatedAt
 		if j.Schedule != row.Schedule {
+			want.Fires = 0
+		}
+		if j.Schedule != row.Schedule || j.StartsAt != row.StartsAt || j.EndsAt != row.EndsAt ||
+			j.MaxFires != row.MaxFires {
 			want.LastFire = max(row.LastFire, got.UpdatedAt)
 		}
 		same(t, "answer after a change of "+what, want, got)

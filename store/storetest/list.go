@@ -21,6 +21,7 @@ var listTests = []test{
 // aloneTests need a store that nobody else writes.
 var aloneTests = []test{
 	{"Count", testCount},
+	{"PruneBoundary", testPruneBoundary},
 	{"ListAll", testListAll},
 	{"Kinds", testKinds},
 	{"EmptyStore", testEmptyStore},
@@ -103,6 +104,10 @@ func testListFilters(t *testing.T, s Full) {
 		{store.Query{Kind: kind, States: states(task.Dead, task.Scheduled)},
 			newest(ids[task.Dead], ids[task.Scheduled])},
 		{store.Query{Kind: kind, States: states(task.Held)}, nil},
+		{store.Query{Kind: kind, States: states(task.Dead)}, newest(ids[task.Dead])},
+		{store.Query{Kind: kind, States: states(task.Dead), Before: ids[task.Dead][2]},
+			newest(ids[task.Dead][:2])},
+		{store.Query{Kind: kind, States: states(task.Dead), Limit: 1}, ids[task.Dead][2:]},
 		{store.Query{Job: job}, newest(jobIDs)},
 		{store.Query{Job: job, States: states(task.Dead)}, newest(ids[task.Dead][1:2])},
 		{store.Query{Key: key}, newest(keyIDs)},
@@ -164,9 +169,10 @@ func testCount(t *testing.T, s Full) {
 			want[state]++
 		}
 	}
+	limit := int64(0)
 	count := func() map[task.State]int64 {
 		t.Helper()
-		got, err := s.Count(t.Context())
+		got, err := s.Count(t.Context(), limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,6 +188,11 @@ func testCount(t *testing.T, s Full) {
 	mustApply(t, s, follow(&row, task.Fail, task.Retry))
 	want[task.Scheduled]++
 	same(t, "count after a retry", want, count())
+	limit = 3
+	for state, n := range want {
+		want[state] = min(n, limit)
+	}
+	same(t, "count up to 3", want, count())
 }
 
 func testListAll(t *testing.T, s Full) {
@@ -220,7 +231,8 @@ func testKinds(t *testing.T, s Full) {
 			}
 		}
 	}
-	a := task.Kind{Name: "a", Timeout: 30 * time.Second, MaxRetries: 5}
+	a := task.Kind{Name: "a", Timeout: 30 * time.Second, MaxRetries: 5,
+		OnUnknown: task.UnknownHold, MaxLifetime: time.Hour}
 	b := task.Kind{Name: "订单", Timeout: task.NoTimeout, RetryPolicy: `{"kind":"fixed"}`}
 	put()
 	put(b, a)
@@ -234,6 +246,7 @@ func testKinds(t *testing.T, s Full) {
 	}
 	compare(a, b)
 	a.Timeout, a.MaxRetries, a.RetryPolicy = time.Microsecond, 0, "{}"
+	a.OnUnknown, a.MaxLifetime = task.UnknownRetry, 0
 	c := task.Kind{Name: "c", MaxRetries: 1}
 	put(c, a)
 	compare(a, c, b)
@@ -246,7 +259,7 @@ func testKinds(t *testing.T, s Full) {
 }
 
 func testEmptyStore(t *testing.T, s Full) {
-	if n, err := s.Count(t.Context()); err != nil || len(n) != 0 {
+	if n, err := s.Count(t.Context(), 0); err != nil || len(n) != 0 {
 		t.Errorf("count: %v, %v", n, err)
 	}
 	if got := list(t, s, store.Query{}); len(got) != 0 {

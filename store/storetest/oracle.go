@@ -49,7 +49,7 @@ func RunOracle(t *testing.T, open func(t *testing.T) Full, n int) {
 			})
 		}
 	})
-	real, err := o.real.Count(t.Context())
+	real, err := o.real.Count(t.Context(), 0)
 	if err != nil {
 		t.Fatalf("count: %v", err)
 	}
@@ -81,12 +81,13 @@ func (o *oracle) sequence(rt *rapid.T) {
 		w.overlaps = append(w.overlaps, name("o"))
 	}
 	ops := []func(){w.insert, w.insert, w.apply, w.apply, w.apply, w.apply, w.putJob, w.fire,
-		w.fire, w.deleteJob, w.install, w.scan, w.lists}
+		w.fire, w.deleteJob, w.steerJob, w.install, w.scan, w.lists, w.prune}
 	for range rapid.IntRange(2, 10).Draw(rt, "steps") {
 		ops[rapid.IntRange(0, len(ops)-1).Draw(rt, "operation")]()
 	}
 	w.claimKeys()
 	w.compareRows()
+	w.compareExpired()
 	w.scan()
 	w.lists()
 	w.compareJobs()
@@ -94,7 +95,7 @@ func (o *oracle) sequence(rt *rapid.T) {
 
 // add counts what a sequence left, also one that rapid gave up in the middle.
 func (o *oracle) add(w *world) {
-	count, err := w.mem.Count(w.ctx)
+	count, err := w.mem.Count(w.ctx, 0)
 	w.must("count", nil, err)
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -265,5 +266,42 @@ func (w *world) compareRows() {
 		mem, merr := w.mem.History(w.ctx, id)
 		w.must("history", err, merr)
 		w.same("history of "+id.String(), mem, real)
+	}
+}
+
+// prune deletes what is final in one or two states, and compares what is left.
+func (w *world) prune() {
+	f, stale := w.fence()
+	keep := keepAll
+	keep.Succeeded, keep.Canceled = atOnce, time.Hour
+	if rapid.Bool().Draw(w.rt, "dead") {
+		keep.Dead = atOnce
+	}
+	p := store.Prune{Limit: 1000, Keep: only(w.kind, keep)}
+	if len(w.ids) > 0 {
+		p.After = rapid.SampledFrom(w.ids).Draw(w.rt, "after")
+	}
+	real, err := w.pruneAll(w.real, f, p)
+	mem, merr := w.pruneAll(w.mem, f, p)
+	if stale {
+		w.fenced("prune", err, merr)
+		return
+	}
+	w.must("prune", err, merr)
+	w.same("deleted tasks", mem, real)
+	w.compareRows()
+	rows, err := w.mem.Tasks(w.ctx, w.ids)
+	w.must("tasks", nil, err)
+	w.ids = idsOf(rows)
+}
+
+// pruneAll walks over the tasks of all sequences; the rule is for those of this one.
+func (w *world) pruneAll(s store.Pruner, f store.Fence, p store.Prune) (deleted int, err error) {
+	for {
+		out, err := s.Prune(w.ctx, f, p)
+		if err != nil || out.Next.IsZero() {
+			return deleted + out.Deleted, err
+		}
+		deleted, p.After = deleted+out.Deleted, out.Next
 	}
 }

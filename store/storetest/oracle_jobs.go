@@ -25,6 +25,7 @@ func (w *world) putJob() {
 		j.Schedule.Every = time.Duration(rapid.IntRange(1, 3).Draw(rt, "every")) * time.Second
 		j.Payload = []byte(rapid.SampledFrom(texts).Draw(rt, "payload"))
 		j.MaxRetries = rapid.IntRange(-1, 1).Draw(rt, "retries")
+		j.MaxFires = int64(rapid.IntRange(0, 1).Draw(rt, "most fires"))
 	}
 	j.Kind, j.Group = w.kind, w.group
 	real, err := w.real.PutJob(w.ctx, j)
@@ -40,6 +41,40 @@ func (w *world) putJob() {
 		}
 	}
 	w.jobs = append(w.jobs, mem)
+}
+
+// steerJob replaces the control of a definition, sometimes of a version that is not there.
+func (w *world) steerJob() {
+	if len(w.jobs) == 0 {
+		return
+	}
+	j := w.memJobs()[rapid.SampledFrom(w.jobs).Draw(w.rt, "job").ID]
+	if j.DeletedAt != 0 {
+		return
+	}
+	version := j.Version - int64(rapid.IntRange(0, 3).Draw(w.rt, "old")/3)
+	c := task.Control{PausedAt: task.Time(rapid.IntRange(0, 2).Draw(w.rt, "paused")),
+		SkipUntil: task.Time(rapid.IntRange(0, 2).Draw(w.rt, "skip")),
+		PausedBy:  rapid.SampledFrom(texts).Draw(w.rt, "by")}
+	real, err := w.real.(store.JobSteerer).SteerJob(w.ctx, j.ID, version, c)
+	w.must("steer job", err, nil)
+	if real {
+		all, err := w.real.Jobs(w.ctx, w.start)
+		w.must("jobs", err, nil)
+		for _, x := range all {
+			if x.ID == j.ID {
+				w.at = x.UpdatedAt
+			}
+		}
+	}
+	mem, merr := w.mem.SteerJob(w.ctx, j.ID, version, c)
+	w.must("steer job", err, merr)
+	w.same("answer of steer job", mem, real)
+	for i := range w.jobs {
+		if w.jobs[i].ID == j.ID && mem {
+			w.jobs[i] = w.memJobs()[j.ID]
+		}
+	}
 }
 
 // deleteJob deletes a definition that may be deleted already.
@@ -106,6 +141,10 @@ func (w *world) drawFire(j task.Job) store.Fire {
 	}
 	if rapid.Bool().Draw(w.rt, "overlap") {
 		f.Task.Overlap, f.Task.OverlapKey = task.OverlapSkip, w.overlaps[0]
+	}
+	if rapid.IntRange(0, 4).Draw(w.rt, "skipped") == 0 {
+		f.Task.State, f.Task.Reason, f.Last = task.Skipped, task.Misfired, j.LastTask
+		f.Task.FinishedAt = task.StoreNow
 	}
 	if !j.LastTask.IsZero() && rapid.Bool().Draw(w.rt, "replace") {
 		rows, err := w.mem.Tasks(w.ctx, []task.ID{j.LastTask})

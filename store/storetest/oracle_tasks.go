@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -35,6 +36,14 @@ func (w *world) drawTask() task.Task {
 		tk.RunAt = w.drawTime()
 	} else if rapid.Bool().Draw(rt, "delayed") {
 		tk.RunIn = 3_600_000_000_000
+	}
+	switch rapid.IntRange(0, 5).Draw(rt, "options") {
+	case 0:
+		tk.ExpiresAt = w.start.Add(-time.Hour)
+	case 1:
+		tk.ExpiresAt, tk.OnUnknown = w.start.Add(1000*time.Hour), task.UnknownHold
+	case 2:
+		tk.MaxLateness, tk.MaxLifetime = time.Second, time.Hour
 	}
 	if rapid.Bool().Draw(rt, "labels") {
 		tk.Labels = map[string]string{"a": "b"}
@@ -275,4 +284,17 @@ func (w *world) claimKeys() {
 	}
 	w.insertBoth(store.Fence{}, false, tasks)
 	w.applyBoth(store.Fence{}, false, trs)
+}
+
+// compareExpired compares what both sides have of this sequence that has expired.
+func (w *world) compareExpired() {
+	e, ok := store.As[store.Expirer](w.real)
+	if !ok {
+		w.rt.Fatal("the store does not implement store.Expirer")
+	}
+	real, err := e.Expired(w.ctx, 1_000_000)
+	mem, merr := w.mem.Expired(w.ctx, 1_000_000)
+	w.must("expired", err, merr)
+	real = slices.DeleteFunc(real, func(t task.Task) bool { return !slices.Contains(w.ids, t.ID) })
+	w.sameTasks("expired", mem, real)
 }

@@ -30,6 +30,8 @@ func fullTask(kind string) task.Task {
 	tk.FireTime, tk.FireFrom, tk.FireCount = 1_700_000_000_000_001, 1_699_999_000_000_001, 7
 	tk.Overlap, tk.OverlapKey = task.OverlapSkip, name("o")
 	tk.MaxRetries, tk.Timeout, tk.RetryPolicy = 3, time.Minute+time.Microsecond, `{"kind":"fixed"}`
+	tk.OnUnknown, tk.ExpiresAt = task.UnknownHold, 1_700_000_001_000_001
+	tk.MaxLateness, tk.MaxLifetime = time.Second+time.Microsecond, time.Hour+time.Microsecond
 	tk.OwnerService = "billing"
 	tk.Labels = map[string]string{"team": "payments", "": "empty name", "empty": ""}
 	tk.RunAt = 1_700_000_000_123_456
@@ -77,7 +79,8 @@ func testWholeTask(t *testing.T, s Full) {
 	insert(t, s, empty)
 	got := read(t, s, empty.ID)
 	if got.Timeout != task.NoTimeout || got.MaxRetries != -1 || len(got.Payload) != 0 ||
-		len(got.Labels) != 0 || got.OverlapKey != "" || !got.JobID.IsZero() {
+		len(got.Labels) != 0 || got.OverlapKey != "" || !got.JobID.IsZero() || got.OnUnknown != 0 ||
+		got.ExpiresAt != 0 || got.MaxLateness != 0 || got.MaxLifetime != 0 {
 		t.Errorf("a task without options came back as %+v", got)
 	}
 }

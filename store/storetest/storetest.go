@@ -57,8 +57,11 @@ func Run(t *testing.T, open func(t *testing.T) Full) {
 		{"Fires", fireTests, false},
 		{"Due", dueTests, false},
 		{"Live", liveTests, false},
+		{"Expiry", expiryTests, true},
 		{"List", listTests, false},
+		{"Prune", pruneTests, false},
 		{"Concurrent", concurrentTests, false},
+		{"WrongTx", wrongTxTests, false},
 		{"Alone", aloneTests, true},
 		{"Closing", closingTests, true},
 	} {

@@ -28,6 +28,9 @@ CREATE TABLE schema.ax_tasks (
     fire_time     bigint,
     fire_from     bigint,
     timeout       bigint,
+    expires_at    bigint,
+    max_lateness  bigint,
+    max_lifetime  bigint,
     execution_id  uuid,
     job_id        uuid,
     run           integer,
@@ -42,6 +45,7 @@ CREATE TABLE schema.ax_tasks (
     last_outcome  smallint,
     reason        smallint,
     overlap       smallint,
+    on_unknown    smallint,
     ukey          boolean  NOT NULL, -- has a key and is not final: see ax_tasks_key
     kind          text     NOT NULL,
     grp           text     NOT NULL,
@@ -74,6 +78,9 @@ CREATE INDEX ax_tasks_due ON schema.ax_tasks (grp, bucket, run_at, id) INCLUDE (
 -- sweep, adoption, inbox, cancel; id comes first because pages of all epochs are walked by it,
 -- and few enough tasks are live at a time to look at them all for one epoch
 CREATE INDEX ax_tasks_live ON schema.ax_tasks (id, epoch) WHERE state IN (3, 4);
+-- what waits and may expire, for the sweep
+CREATE INDEX ax_tasks_expires ON schema.ax_tasks (expires_at, id)
+    WHERE expires_at > 0 AND state IN (1, 2);
 -- one live task for each (kind, key)
 CREATE UNIQUE INDEX ax_tasks_key ON schema.ax_tasks (kind, key) WHERE ukey;
 -- one task for each fire of a job
@@ -128,12 +135,27 @@ CREATE TABLE schema.ax_jobs (
     retry_policy  text     NOT NULL,
     owner_service text     NOT NULL,
     labels        text,
+    overlap_key   text     NOT NULL, -- '' is one of its own
+    misfire_grace bigint   NOT NULL,
+    misfire_cap   integer  NOT NULL,
+    jitter        bigint   NOT NULL,
+    starts_at     bigint   NOT NULL,
+    ends_at       bigint   NOT NULL,
+    max_fires     bigint   NOT NULL,
     anchor        bigint   NOT NULL,
     last_fire     bigint   NOT NULL,
     last_task     uuid,
     created_at    bigint   NOT NULL,
     updated_at    bigint   NOT NULL,
-    deleted_at    bigint
+    deleted_at    bigint,
+    fires         bigint   NOT NULL, -- that were to run
+    paused_at     bigint,
+    paused_until  bigint,
+    paused_by     text,
+    pause_reason  text,
+    skip_until    bigint,
+    skip_by       text,
+    skip_reason   text
 ) WITH (fillfactor = 50); -- every fire updates its cursor in place
 
 CREATE UNIQUE INDEX ax_jobs_name ON schema.ax_jobs (name) WHERE deleted_at IS NULL;
@@ -143,7 +165,9 @@ CREATE TABLE schema.ax_kinds (
     timeout      bigint  NOT NULL,
     max_retries  integer NOT NULL,
     retry_policy text    NOT NULL,
-    updated_at   bigint  NOT NULL
+    updated_at   bigint  NOT NULL,
+    on_unknown   smallint,
+    max_lifetime bigint
 );
 
 CREATE TABLE schema.ax_executors (

@@ -38,6 +38,7 @@ CREATE TABLE ax_tasks (
     triggered_at  INTEGER NOT NULL,
     cancel_asked  INTEGER NOT NULL,
     stop_asked    INTEGER NOT NULL,
+    expires_at    INTEGER, -- never changes; here and not in ax_specs for its index
     error         TEXT    NOT NULL,
     result        BLOB,
     room          BLOB -- what the first execution will need: without it its claim splits pages
@@ -45,7 +46,12 @@ CREATE TABLE ax_tasks (
 
 CREATE UNIQUE INDEX ax_tasks_id ON ax_tasks (id);
 CREATE INDEX ax_tasks_due ON ax_tasks (grp, bucket, run_at, id, kind) WHERE state = 2;
+-- What waits and may expire, for the sweep.
+CREATE INDEX ax_tasks_expires ON ax_tasks (expires_at, id) WHERE expires_at > 0 AND state <= 2;
 CREATE INDEX ax_tasks_live ON ax_tasks (id, epoch, cancel_asked) WHERE state >= 3 AND state <= 4;
+-- What an operator looks for: all but scheduled, live and SUCCEEDED. A task that goes well never
+-- enters it.
+CREATE INDEX ax_tasks_rest ON ax_tasks (state, id) WHERE state < 2 OR state > 5;
 
 -- What is fixed when a task is made, and its payload. Written once, joined by n.
 CREATE TABLE ax_specs (
@@ -64,6 +70,9 @@ CREATE TABLE ax_specs (
     owner_service TEXT    NOT NULL,
     labels        TEXT    NOT NULL, -- JSON, '' is none
     created_at    INTEGER NOT NULL,
+    on_unknown    INTEGER, -- these are NULL in most rows
+    max_lateness  INTEGER,
+    max_lifetime  INTEGER,
     payload       BLOB
 ) STRICT;
 
@@ -130,7 +139,22 @@ CREATE TABLE ax_jobs (
     last_task     BLOB,
     created_at    INTEGER NOT NULL,
     updated_at    INTEGER NOT NULL,
-    deleted_at    INTEGER NOT NULL
+    deleted_at    INTEGER NOT NULL,
+    overlap_key   TEXT    NOT NULL, -- '' is one of its own
+    misfire_grace INTEGER NOT NULL,
+    misfire_cap   INTEGER NOT NULL,
+    jitter        INTEGER NOT NULL,
+    starts_at     INTEGER NOT NULL,
+    ends_at       INTEGER NOT NULL,
+    max_fires     INTEGER NOT NULL,
+    fires         INTEGER NOT NULL, -- that were to run
+    paused_at     INTEGER NOT NULL,
+    paused_until  INTEGER NOT NULL,
+    paused_by     TEXT    NOT NULL,
+    pause_reason  TEXT    NOT NULL,
+    skip_until    INTEGER NOT NULL,
+    skip_by       TEXT    NOT NULL,
+    skip_reason   TEXT    NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX ax_jobs_name ON ax_jobs (name) WHERE deleted_at = 0;
@@ -141,7 +165,9 @@ CREATE TABLE ax_kinds (
     timeout      INTEGER NOT NULL,
     max_retries  INTEGER NOT NULL,
     retry_policy TEXT    NOT NULL,
-    updated_at   INTEGER NOT NULL
+    updated_at   INTEGER NOT NULL,
+    on_unknown   INTEGER NOT NULL,
+    max_lifetime INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 -- The installed fencing token of each partition.

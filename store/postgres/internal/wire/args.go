@@ -1,5 +1,6 @@
-// Package wire writes the parameters of PostgreSQL statements, and reads their results, in the
-// binary form of the protocol.
+// Package wire is what the store needs below its statements: it dials, and writes the parameters of
+// statements and reads their results in the binary form of the protocol; on connections of callers
+// ([Caller]), whose driver may be any, as texts.
 package wire
 
 import (
@@ -10,7 +11,7 @@ import (
 )
 
 // Args are the parameters of one statement in PostgreSQL's binary form. They are written here and
-// not by pgx because a batch has up to 48 arrays of 1,000 elements, and a reflective encoder costs
+// not by pgx because a batch has up to 53 arrays of 1,000 elements, and a reflective encoder costs
 // more than the rest of the client together.
 //
 // An array whose elements are all "not set" is sent empty: a subscript beyond the end of an array

@@ -1,4 +1,4 @@
-package postgres
+package wire
 
 import (
 	"net"
@@ -14,8 +14,8 @@ import (
 // it a server that lost its power is noticed after minutes.
 const deadPeer = 3 * time.Second
 
-// dialer makes connections that notice a dead server.
-func dialer(cfg *pgx.ConnConfig) {
+// Dialer makes the connections of cfg notice a dead server.
+func Dialer(cfg *pgx.ConnConfig) {
 	d := &net.Dialer{KeepAlive: deadPeer, Control: func(network, _ string, c syscall.RawConn) error {
 		if !strings.HasPrefix(network, "tcp") {
 			return nil

@@ -1,9 +1,0 @@
-//go:build !linux
-
-package postgres
-
-import "github.com/jackc/pgx/v5"
-
-// dialer leaves the connection as it is: TCP_USER_TIMEOUT is an option of Linux. The server's
-// tcp_user_timeout and pgx's keep-alive remain.
-func dialer(*pgx.ConnConfig) {}

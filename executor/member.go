@@ -137,8 +137,8 @@ func (m *Member) keep(ctx context.Context) {
 			return // never was, or has left
 		}
 		err := m.register(ctx)
-		if err == nil || ctx.Err() != nil {
-			return
+		if err == nil || ctx.Err() != nil || !m.wanted() {
+			return // that the epoch is retired is no news to one that has just left
 		}
 		m.cfg.Failed(fmt.Errorf("renew executor lease: %w", err))
 		clock.Sleep(ctx, renewPause)

@@ -19,6 +19,9 @@ type countingStore struct {
 	n atomic.Int64
 }
 
+// Unwrap is for store.As: other abilities of the store stay, and are not counted.
+func (s *countingStore) Unwrap() store.Store { return s.Store }
+
 func (s *countingStore) Due(ctx context.Context, cs []store.Cursor) ([][]store.Due, task.Time,
 	error) {
 	s.n.Add(1)
@@ -48,6 +51,22 @@ func (s *countingStore) Now(ctx context.Context) (task.Time, error) {
 func (s *countingStore) Token(ctx context.Context, partition int) (int64, error) {
 	s.n.Add(1)
 	return s.Store.Token(ctx, partition)
+}
+
+func (s *countingStore) Prune(ctx context.Context, f store.Fence, p store.Prune) (
+	store.Pruned, error) {
+	s.n.Add(1)
+	return s.Store.Prune(ctx, f, p)
+}
+
+// Expired counts an ability of the store; all stores that the benchmark opens have it.
+func (s *countingStore) Expired(ctx context.Context, limit int) ([]task.Task, error) {
+	s.n.Add(1)
+	e, ok := store.As[store.Expirer](s.Store)
+	if !ok {
+		return nil, nil
+	}
+	return e.Expired(ctx, limit)
 }
 
 func (s *countingStore) Leases() lease.Backend {

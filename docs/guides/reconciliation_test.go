@@ -3,6 +3,7 @@ package guides
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,13 +49,18 @@ func schedule(ctx context.Context, a *ax.Scheduler, b *Bank) error {
 // TestReconcile: slow runs never meet, and what is compared has no gap.
 func TestReconcile(t *testing.T) {
 	axtest.Run(t, ax.Config{}, func(tt *axtest.T) {
+		var mu sync.Mutex // one run is still under way when the hour is over
 		running, runs := 0, 0
 		var last time.Time
 		b := &Bank{compare: func(_ context.Context, ledger string, from, until time.Time) error {
+			mu.Lock()
+			defer mu.Unlock()
 			if running++; running > 1 || ledger != "eu" || !from.Equal(last) || !until.After(from) {
 				tt.Errorf("%d run; %s from %s until %s, last until %s", running, ledger, from, until, last)
 			}
+			mu.Unlock()
 			time.Sleep(5 * time.Minute)
+			mu.Lock()
 			last = until
 			running--
 			runs++
@@ -69,6 +75,8 @@ func TestReconcile(t *testing.T) {
 		if err != nil {
 			tt.Fatal(err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		if runs < 8 || runs > 10 || len(skipped) < 18 {
 			tt.Errorf("%d runs in an hour, %d fires were skipped", runs, len(skipped))
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,9 +19,11 @@ var errDown = errors.New("no connection")
 // watched is a store that notes its pages, and whose Prune takes as long as a test says.
 type watched struct {
 	*memory.Store
-	took  time.Duration
-	fail  error
-	pages []seen
+	took time.Duration
+
+	mu    sync.Mutex
+	fail  error // of each call
+	calls []seen
 }
 
 type seen struct {
@@ -30,15 +33,32 @@ type seen struct {
 }
 
 func (w *watched) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.Pruned, error) {
-	n := len(w.pages)
-	w.pages = append(w.pages, seen{at: time.Now(), p: p})
+	w.mu.Lock()
+	n, fail := len(w.calls), w.fail
+	w.calls = append(w.calls, seen{at: time.Now(), p: p})
+	w.mu.Unlock()
 	time.Sleep(w.took)
-	if w.fail != nil {
-		return store.Pruned{}, w.fail
+	if fail != nil {
+		return store.Pruned{}, fail
 	}
 	out, err := w.Store.Prune(ctx, f, p)
-	w.pages[n].out = out
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls[n].out = out
 	return out, err
+}
+
+// pages returns the calls so far.
+func (w *watched) pages() []seen {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.calls)
+}
+
+func (w *watched) fails(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fail = err
 }
 
 // site is a table beside which a Retainer runs.
@@ -46,10 +66,23 @@ type site struct {
 	t      *testing.T
 	store  *watched
 	fence  store.Fence
-	failed []error
+	errs   []error
 	serial byte
 	ended  chan error // takes the error of Run
 	stop   context.CancelFunc
+}
+
+func (s *site) fails(err error) {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	s.errs = append(s.errs, err)
+}
+
+// failed returns the errors told so far.
+func (s *site) failed() []error {
+	s.store.mu.Lock()
+	defer s.store.mu.Unlock()
+	return slices.Clone(s.errs)
 }
 
 // run prepares a table by before, and runs during beside a Retainer with the rules keep.
@@ -68,7 +101,7 @@ func run(t *testing.T, keep store.Retention, before, during func(s *site)) {
 		r := New(Config{Store: s.store, Fence: s.fence, Keep: keep,
 			Now:    func() task.Time { return task.FromGo(time.Now()) },
 			Since:  func() time.Duration { return time.Since(begin) },
-			Failed: func(err error) { s.failed = append(s.failed, err) }})
+			Failed: s.fails})
 		ctx, stop := context.WithCancel(t.Context())
 		s.stop = stop
 		go func() { s.ended <- r.Run(ctx) }()
@@ -199,10 +232,10 @@ func TestYoungOnesAreNotRead(t *testing.T) {
 		s.insert(s.ids(3*page, time.Now()))
 	}, func(s *site) {
 		pass(90 * time.Minute)
-		if len(s.store.pages) != 4 { // two walks of two ranges
-			t.Errorf("%d pages were read; want 4", len(s.store.pages))
+		if len(s.store.pages()) != 4 { // two walks of two ranges
+			t.Errorf("%d pages were read; want 4", len(s.store.pages()))
 		}
-		for _, p := range s.store.pages {
+		for _, p := range s.store.pages() {
 			if !p.out.Next.IsZero() {
 				t.Errorf("a page of %d tasks was found", page)
 			}
@@ -215,8 +248,8 @@ func TestForEver(t *testing.T) {
 	all := store.Keep{Succeeded: -1, Skipped: -1, Canceled: -1, Dead: -1}
 	run(t, store.Retention{Default: all}, func(*site) {}, func(s *site) {
 		pass(1000 * time.Hour)
-		if len(s.store.pages) != 0 {
-			t.Errorf("%d pages were read", len(s.store.pages))
+		if len(s.store.pages()) != 0 {
+			t.Errorf("%d pages were read", len(s.store.pages()))
 		}
 	})
 }
@@ -258,18 +291,18 @@ func TestOutage(t *testing.T) {
 		if n := s.left(ids); n != 3*page {
 			t.Fatalf("%d tasks are left after the first page; want %d", n, 3*page)
 		}
-		s.store.fail = errDown
+		s.store.fails(errDown)
 		pass(10*time.Minute + time.Second)
-		if len(s.failed) != 11 || !errors.Is(s.failed[0], errDown) {
-			t.Errorf("%d errors were told in ten minutes: %v; want 11", len(s.failed), s.failed[:1])
+		if len(s.failed()) != 11 || !errors.Is(s.failed()[0], errDown) {
+			t.Errorf("%d errors were told in ten minutes: %v; want 11", len(s.failed()), s.failed()[:1])
 		}
-		before := len(s.store.pages)
-		s.store.fail = nil
+		before := len(s.store.pages())
+		s.store.fails(nil)
 		pass(time.Minute)
 		if n := s.left(ids); n != 0 {
 			t.Errorf("%d tasks are left", n)
 		}
-		if s.store.pages[before].p.After.IsZero() {
+		if s.store.pages()[before].p.After.IsZero() {
 			t.Error("the walk began anew")
 		}
 	})
@@ -290,11 +323,11 @@ func TestPace(t *testing.T) {
 			t.Fatalf("%d tasks are left", n)
 		}
 		var slow, fast int
-		for i, p := range s.store.pages[1:] {
-			if p.out.Next.IsZero() || s.store.pages[i].out.Next.IsZero() {
+		for i, p := range s.store.pages()[1:] {
+			if p.out.Next.IsZero() || s.store.pages()[i].out.Next.IsZero() {
 				continue
 			}
-			switch gap := p.at.Sub(s.store.pages[i].at); gap {
+			switch gap := p.at.Sub(s.store.pages()[i].at); gap {
 			case (1 + share) * time.Second:
 				slow++
 			case (1 + hurry) * time.Second:

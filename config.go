@@ -50,7 +50,8 @@ type Config struct {
 	// Window is how far ahead scheduled tasks are held in memory. Default: 5 min; shortened by
 	// itself when more than 25,000 tasks of one priority lie in it.
 	Window time.Duration
-	// Poll is how often the table is read for what nobody announced. Default: 2 s.
+	// Poll is how often the table is read for what nobody announced. Default: 2 s; at most half of
+	// Window, or what lies beyond it would be read too late.
 	Poll time.Duration
 	// Sweep is how often executions of lost processes are looked for. Default: 5 s.
 	Sweep time.Duration
@@ -93,7 +94,7 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	def(&c.Tick, time.Millisecond)
 	def(&c.Window, 5*time.Minute)
-	def(&c.Poll, 2*time.Second)
+	def(&c.Poll, min(2*time.Second, c.Window/2))
 	def(&c.Sweep, 5*time.Second)
 	def(&c.LeaseTTL, 10*time.Second)
 	def(&c.ExecutorTTL, 30*time.Second)
@@ -128,7 +129,7 @@ func (c Config) validate() error {
 	}{
 		{"Tick", c.Tick, time.Millisecond, time.Second},
 		{"Window", c.Window, time.Second, 24 * time.Hour},
-		{"Poll", c.Poll, 10 * time.Millisecond, time.Minute},
+		{"Poll", c.Poll, 10 * time.Millisecond, min(time.Minute, c.Window/2)},
 		{"Sweep", c.Sweep, 10 * time.Millisecond, 10 * time.Minute},
 		{"LeaseTTL", c.LeaseTTL, 300 * time.Millisecond, 10 * time.Minute},
 		{"ExecutorTTL", c.ExecutorTTL, 300 * time.Millisecond, time.Hour},

@@ -32,14 +32,17 @@ type Task struct {
 	ExecutionID ID  // of this attempt
 	// Token is the fencing token of the leader that claimed the task: a target that keeps the
 	// highest token it has seen can refuse older ones.
-	Token    int64
-	FireTime time.Time // nominal time of the fire; of a plain task its first RunAt
+	Token int64
+	// FireTime is the nominal time of the fire; of a plain task its first RunAt, of a run of
+	// [Scheduler.TriggerJob] the time of the call.
+	FireTime time.Time
 	RunAt    time.Time // when this attempt was due
-	Job      string    // the job whose fire this is, or ""
-	// FireCount is how many fires of the job this task stands for, and FireFrom the first of
-	// them, when the scheduler was down; 1 for an ordinary fire, 0 for a plain task.
+	Job      string    // the job whose fire this is, or that somebody has triggered, or ""
+	// FireCount is how many fires of the job this task stands for: 1 for an ordinary fire, more
+	// where fires were missed, 0 for a plain task and for a run of [Scheduler.TriggerJob].
 	FireCount int
-	FireFrom  time.Time
+	// FireFrom is the first of several; it is zero for an ordinary fire and where FireCount is 0.
+	FireFrom time.Time
 }
 
 // Defaults of a kind.
@@ -115,11 +118,11 @@ func OnUnknown(u Unknown) HandleOption {
 }
 
 // AtMostOnce never calls the handler again for a task by itself: no retries, and [HoldUnknown].
-// Only [Snooze], [Release] and persons run a task again. A task's own MaxRetries or OnUnknown
-// replace it.
+// Only [Snooze], [Release] and persons run a task again. It does not go with MaxRetries or
+// [RetryUnknown]; those of a task replace it.
 func AtMostOnce() HandleOption {
 	return func(r *registration) error {
-		r.Policy.MaxRetries, r.Policy.OnUnknown = 0, HoldUnknown
+		r.Once, r.Policy.MaxRetries, r.Policy.OnUnknown = true, 0, HoldUnknown
 		return nil
 	}
 }
@@ -188,6 +191,9 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 		if err := o(r); err != nil {
 			return err
 		}
+	}
+	if r.Once && (r.Policy.MaxRetries != 0 || r.Policy.OnUnknown != HoldUnknown) {
+		return &InputError{Field: "AtMostOnce", Reason: "does not go with retries; leave one out"}
 	}
 	if err := r.Wrap(s.cfg.Middleware); err != nil {
 		return err

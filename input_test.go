@@ -311,3 +311,16 @@ func TestInputOfLimits(t *testing.T) {
 		}
 	}
 }
+
+// TestPollFitsWindow: what lies beyond the window must be read before it is due.
+func TestPollFitsWindow(t *testing.T) {
+	st := memory.New(memory.Options{})
+	var bad *ax.InputError
+	_, err := ax.New(st, ax.Config{Window: 5 * time.Second, Poll: 30 * time.Second})
+	if !errors.As(err, &bad) || bad.Field != "Config.Poll" {
+		t.Errorf("a poll longer than the window: %v", err)
+	}
+	if _, err := ax.New(st, ax.Config{Window: time.Second}); err != nil {
+		t.Errorf("the default poll does not follow a short window: %v", err)
+	}
+}

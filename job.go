@@ -138,7 +138,9 @@ func (s *Scheduler) ResumeJob(ctx context.Context, name string, by By) error {
 }
 
 // SkipNext says that the next fire of a job shall not run, and returns its time: it is recorded as
-// SKIPPED(request). Until then a repeated call changes nothing. [ErrConflict]: it is made already.
+// SKIPPED(request). Until then a repeated call changes nothing. Fires before it that are late go by
+// the misfire policy. [ErrConflict]: it is made already, or an earlier one that is to be skipped
+// has no record yet.
 func (s *Scheduler) SkipNext(ctx context.Context, name string, by By) (time.Time, error) {
 	return s.desk().SkipNext(ctx, act(name, by))
 }
@@ -162,7 +164,7 @@ func (s *Scheduler) TriggerJob(ctx context.Context, name string, run JobRun, by 
 }
 
 func (s *Scheduler) desk() *trigger.Desk {
-	return &trigger.Desk{Store: s.store, Now: s.now, Logger: s.cfg.Logger, Conflict: ErrConflict,
+	return &trigger.Desk{Store: s.store, Logger: s.cfg.Logger, Conflict: ErrConflict,
 		Changed: s.engine.Load().JobsChanged}
 }
 

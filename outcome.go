@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/retry"
@@ -77,7 +76,6 @@ type running struct {
 	row   *task.Task // what task is a copy of; the handler may change that
 	log   *slog.Logger
 	store Store
-	inTx  atomic.Bool // CompleteTx has succeeded
 }
 
 // FromContext returns the task whose handler's context ctx is or descends from, or nil.
@@ -108,7 +106,5 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) task.Report {
 	}
 	own := seen(t)
 	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
-	rep := report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
-	rep.InTx = now.inTx.Load()
-	return rep
+	return report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
 }

@@ -3,8 +3,10 @@ package ax_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -198,6 +200,33 @@ func TestTriggerGoesFirst(t *testing.T) {
 		synctest.Wait()
 		if all := s.all(); len(all) != 2 || all[1].ID != later {
 			t.Errorf("after a minute started: %v; want %s as the second", all, later)
+		}
+		time.Sleep(10 * time.Minute)
+	})
+}
+
+// TestTriggerJobGoesFirst: so does the task of a run of a job that a person asks for.
+func TestTriggerJobGoesFirst(t *testing.T) {
+	var s calls
+	bubble(t, ax.Config{Slots: 1}, func(a *ax.Scheduler) {
+		a.Handle("k", func(_ context.Context, k *ax.Task) error {
+			s.add(k)
+			time.Sleep(time.Minute)
+			return nil
+		}, ax.Timeout(ax.NoTimeout))
+	}, func(x *fixture) {
+		must(t, x.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k", Priority: ax.Low,
+			Schedule: ax.Every(24 * time.Hour)}))
+		for range 5 {
+			x.submit(ax.NewTask{Kind: "k", Priority: ax.Critical})
+		}
+		synctest.Wait()
+		r, err := x.TriggerJob(t.Context(), "j", ax.JobRun{}, ana)
+		must(t, err)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if all := s.all(); len(all) != 2 || all[1].ID != r.ID {
+			t.Errorf("after a minute started: %v; want %s as the second", all, r.ID)
 		}
 		time.Sleep(10 * time.Minute)
 	})
@@ -439,4 +468,83 @@ func TestLimitsOfTime(t *testing.T) {
 		time.Sleep(time.Hour)
 		x.want(long, task.Succeeded, 0)
 	})
+}
+
+// TestOverlongEnds: what a person decides about a task that is held while its handler runs on ends
+// that handler, and no attempt runs beside another.
+func TestOverlongEnds(t *testing.T) {
+	resolve := func(as ax.Answer) func(*fixture, ax.ID) error {
+		return func(x *fixture, id ax.ID) error { return x.Resolve(x.t.Context(), id, as, ana) }
+	}
+	for name, c := range map[string]struct {
+		act   func(x *fixture, id ax.ID) error
+		want  ax.State
+		why   task.Reason
+		calls int
+	}{
+		"cancel": {func(x *fixture, id ax.ID) error { return x.Cancel(x.t.Context(), id, ana) },
+			task.Canceled, task.ByRequest, 1},
+		"trigger": {func(x *fixture, id ax.ID) error { return x.Trigger(x.t.Context(), id, ana) },
+			task.Succeeded, 0, 2},
+		"rerun":     {resolve(ax.AnswerRerun), task.Succeeded, 0, 2},
+		"succeeded": {resolve(ax.AnswerSucceeded), task.Succeeded, 0, 1},
+		"dead":      {resolve(ax.AnswerDead), task.Dead, task.GivenUp, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var now, most, told atomic.Int32
+			var s calls
+			bubble(t, ax.Config{}, func(a *ax.Scheduler) {
+				a.Handle("k", func(ctx context.Context, k *ax.Task) error {
+					defer now.Add(-1)
+					most.Store(max(most.Load(), now.Add(1)))
+					if s.add(k) > 1 {
+						return nil
+					}
+					<-ctx.Done()
+					if errors.Is(context.Cause(ctx), ax.ErrCanceled) {
+						told.Add(1)
+					}
+					time.Sleep(5 * time.Second)
+					return context.Cause(ctx)
+				}, ax.Timeout(ax.NoTimeout), ax.MaxLifetime(time.Minute))
+			}, func(x *fixture) {
+				id := x.submit(ax.NewTask{Kind: "k"})
+				time.Sleep(2 * time.Minute)
+				x.want(id, task.Held, task.Overlong)
+				if err := c.act(x, id); err != nil {
+					t.Fatal(err)
+				}
+				if synctest.Wait(); told.Load() != 1 {
+					t.Error("in the same process it is not told at once")
+				}
+				time.Sleep(10 * time.Second)
+				x.want(id, c.want, c.why)
+				if most.Load() != 1 || told.Load() != 1 || len(s.all()) != c.calls {
+					t.Errorf("%d at a time, %d told to end, %d calls", most.Load(), told.Load(),
+						len(s.all()))
+				}
+			})
+		})
+	}
+}
+
+// TestAtMostOnceWithRetries: options that contradict each other are refused in either order.
+func TestAtMostOnceWithRetries(t *testing.T) {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := func(context.Context, *ax.Task) error { return nil }
+	for i, opts := range [][]ax.HandleOption{
+		{ax.AtMostOnce(), ax.MaxRetries(2)}, {ax.AtMostOnce(), ax.OnUnknown(ax.RetryUnknown)},
+	} {
+		var bad *ax.InputError
+		err := a.Handle(fmt.Sprint("k", i), h, opts...)
+		if !errors.As(err, &bad) || bad.Field != "AtMostOnce" {
+			t.Errorf("options %d: %v", i, err)
+		}
+	}
+	if err := a.Handle("k", h, ax.MaxRetries(0), ax.AtMostOnce()); err != nil {
+		t.Error(err)
+	}
 }

@@ -73,8 +73,9 @@ type Result struct {
 const maxSubmit = 1000
 
 // Submit makes a task. When it returns without an error the task is committed and will not be
-// lost. It works before and without Run. An error means that the task may or may not exist: repeat
-// with the same ID, or rely on Key.
+// lost. It works before and without Run. Where another open transaction has the same kind and key
+// (see SubmitTx) it waits for its end, as long as ctx lets it. An error means that the task may or
+// may not exist: repeat with the same ID, or rely on Key.
 func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
 	row, err := s.row(n)
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/store"
 )
 
@@ -53,7 +54,8 @@ func (s *Scheduler) SubmitManyTx(ctx context.Context, tx Tx, ns []NewTask) ([]Re
 // Once it is committed nothing that the handler returns changes the task. If the handler returns
 // nil and the row still says that it runs, the attempt has failed with "CompleteTx rolled back" and
 // is retried. CompleteTx returns [ErrFenced] if this attempt is not the one that runs any more:
-// roll back then.
+// roll back then. That is so also for an attempt that still runs but whose task is HELD because of
+// its [MaxLifetime]; an error that its handler returns then counts as its failure, and is retried.
 func CompleteTx(ctx context.Context, tx Tx) error {
 	r, ok := ctx.Value(contextKey{}).(*running)
 	if !ok {
@@ -66,6 +68,6 @@ func CompleteTx(ctx context.Context, tx Tx) error {
 	if err != nil {
 		return fmt.Errorf("complete task %s: %w", r.row.ID, err)
 	}
-	r.inTx.Store(true)
+	executor.InTx(ctx)
 	return nil
 }

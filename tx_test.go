@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -378,6 +379,41 @@ func TestCompleteTx(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A panic after the commit hides the end of the task from nobody.
+func TestPanicAfterCompleteTx(t *testing.T) {
+	for name, open := range map[string]func(*testing.T, ax.Config) *shop{
+		"sqlite": onSQLite, "postgres": onPostgres} {
+		t.Run(name, func(t *testing.T) {
+			var seen told
+			x := open(t, ax.Config{Observer: seen.observer()})
+			x.Handle("order.close", func(ctx context.Context, t *ax.Task) error {
+				tx := x.begin(ctx)
+				defer tx.Rollback()
+				if err := x.closeOrder(ctx, tx, t); err != nil {
+					return err
+				}
+				if err := tx.Commit(); err != nil {
+					return err
+				}
+				panic("the mail was not sent")
+			})
+			x.start()
+			tx, res := x.place("1", ax.NewTask{Kind: "order.close", Key: "1"})
+			if err := tx.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			x.await("the end to be told", func() bool {
+				return slices.ContainsFunc(seen.all(), func(line string) bool {
+					return strings.HasPrefix(line, "ended order.close attempt 1: succeeded")
+				})
+			})
+			if row, err := x.Get(x.ctx, res.ID); err != nil || row.State != task.Succeeded {
+				t.Errorf("it is %s, %v", row.State, err)
+			}
+		})
+	}
 }
 
 // The first attempt ends its task in a transaction that does not commit: it has failed, whatever

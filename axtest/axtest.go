@@ -26,6 +26,11 @@
 // time still until the answer is there. One that never ends fails the test: the message shows its
 // goroutine.
 //
+// What is opened inside of Run must be closed inside. A *sql.DB has a goroutine of its own: close
+// it with tt.Cleanup, or the test ends with "panic: deadlock: main bubble goroutine has exited but
+// blocked goroutines remain". The store in memory refuses [ax.Scheduler.SubmitTx] and
+// [ax.CompleteTx]; test those without Run, on a SQLite file in t.TempDir() or on your database.
+//
 // Ids and the jitter of retries come from a seed, so that they are the same each time; the order of
 // handlers that run at the same instant is not.
 //

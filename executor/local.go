@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/internal/plant"
@@ -72,6 +73,19 @@ type execution struct {
 	place   timer.Handle
 
 	canceled bool // somebody asked to cancel it
+
+	inTx atomic.Bool // see InTx
+}
+
+type executionKey struct{}
+
+// InTx notes that the handler whose context ctx is, or descends from, has ended its task in a
+// transaction of its own; its report says so however the handler ends, also by a panic. It is safe
+// for concurrent use; with another context it does nothing.
+func InTx(ctx context.Context) {
+	if e, ok := ctx.Value(executionKey{}).(*execution); ok {
+		e.inTx.Store(true)
+	}
 }
 
 // The limits of an execution, as notes on its timers.
@@ -198,6 +212,15 @@ func (l *Local) Known(execution task.ID) bool {
 	return ok
 }
 
+// Runs reports whether the execution runs here and was not given up: one that has ignored the end
+// of its context for ZombieWait holds its task back no longer.
+func (l *Local) Runs(execution task.ID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.running[execution]
+	return e != nil && !e.ended && (!e.zombie || e.limited)
+}
+
 // Start runs the handler of a claimed task, for which a slot was taken, within the hard time-out;
 // task.NoTimeout is none. A suspect has its place already. The task must not be changed until it is
 // reported. After Close it starts nothing and returns false: the slot is still the caller's then.
@@ -205,6 +228,7 @@ func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
 	suspect bool) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
 	e := &execution{t: t, began: l.cfg.Now(), cancel: cancel, suspect: suspect}
+	ctx = context.WithValue(ctx, executionKey{}, e)
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -240,6 +264,7 @@ func (l *Local) call(ctx context.Context, e *execution) {
 		if r.Outcome == task.OutFailed && handsBack(context.Cause(ctx)) {
 			r.Outcome, r.Interrupted = task.OutReleased, true
 		}
+		r.InTx = r.InTx || e.inTx.Load()
 		l.finish(e, r)
 	}()
 	r = l.cfg.Run(ctx, e.t)

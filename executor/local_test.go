@@ -411,3 +411,56 @@ func TestWaitCountsZombies(t *testing.T) {
 		}
 	})
 }
+
+// TestInTx: that the handler has ended its task itself is reported however the handler ends.
+func TestInTx(t *testing.T) {
+	for name, end := range map[string]func(){
+		"returns": func() {}, "panics": func() { panic("oops") }, "Goexit": runtime.Goexit,
+	} {
+		local(t, func(ctx context.Context, k *task.Task) task.Report {
+			if k.Kind == "tx" {
+				InTx(context.WithoutCancel(ctx))
+			}
+			end()
+			return good
+		}, func(x *fixture) {
+			x.start("tx", time.Minute)
+			if r, _ := x.only(); !r.InTx {
+				t.Errorf("%s: report %+v", name, r)
+			}
+			x.start("k", time.Minute)
+			if r := x.soFar().reports[1]; r.InTx {
+				t.Errorf("%s: report of another %+v", name, r)
+			}
+		})
+	}
+	InTx(t.Context()) // of no handler
+}
+
+// TestRuns: an execution holds its task back while it may still end as it was told to, not when it
+// was given up, although it is still known.
+func TestRuns(t *testing.T) {
+	local(t, sleeper(10*time.Minute), func(x *fixture) {
+		k := x.start("k", task.NoTimeout)
+		x.Expect(task.ID{9})
+		runs := func(want bool) {
+			t.Helper()
+			synctest.Wait()
+			if got := x.Runs(k.ExecutionID); got != want || !x.Known(k.ExecutionID) {
+				t.Errorf("runs: %v, want %v", got, want)
+			}
+		}
+		runs(true)
+		if x.Runs(task.ID{9}) || x.Runs(task.ID{8}) {
+			t.Error("one that has not started runs")
+		}
+		x.Unexpect(task.ID{9})
+		x.Cancel(k.ExecutionID, ErrCanceled)
+		runs(true)
+		time.Sleep(59 * time.Second)
+		runs(true)
+		time.Sleep(2 * time.Second)
+		runs(false)
+		time.Sleep(9 * time.Minute)
+	})
+}

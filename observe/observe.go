@@ -20,7 +20,8 @@ type Observer struct {
 	Started func(Started)
 	// Ended is told of each attempt that a handler ended, or that was given up because its handler
 	// ignored the end of its context, once the outcome is recorded. If such a handler succeeds
-	// after all and that still counts, Ended is told again.
+	// after all and that still counts, Ended is told again: ax_attempts_total of package prom
+	// counts that attempt twice.
 	Ended func(Ended)
 	// Retried is told, after Ended, that another attempt will follow a failure or time-out.
 	Retried func(Retried)

@@ -17,8 +17,9 @@ import (
 
 // database is what --db names.
 type database struct {
-	path string // of a SQLite file; "" for PostgreSQL
-	url  string // of PostgreSQL
+	path    string // of a SQLite file; "" for PostgreSQL
+	url     string // of PostgreSQL
+	unnamed bool   // nobody named it: it is the default
 }
 
 // dbFlag is the flag of commands that work on a database.
@@ -32,7 +33,7 @@ func (f dbFlag) parse() (database, error) {
 		return parseDSN(f.DB)
 	}
 	path, err := defaultPath()
-	return database{path: path}, err
+	return database{path: path, unnamed: true}, err
 }
 
 // defaultPath is the same for all commands, so that `ax tasks` finds what `ax run` did.
@@ -123,6 +124,10 @@ func (d database) open(ctx context.Context) (ax.Store, error) {
 func (d database) openExisting(ctx context.Context) (ax.Store, error) {
 	if d.path != "" {
 		if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
+			if d.unnamed {
+				return nil, fmt.Errorf("%s: there is no such file; that is the default: give --db "+
+					"or AX_DB", d)
+			}
 			return nil, fmt.Errorf("%s: there is no such file", d)
 		}
 	}

@@ -52,7 +52,7 @@ func TestDefaultDatabase(t *testing.T) {
 	}
 }
 
-// TestEnvironment: flags have a variable each, and the flag wins.
+// TestEnvironmentOfFlags: most flags have a variable each, and the flag wins.
 func TestEnvironmentOfFlags(t *testing.T) {
 	dir := t.TempDir()
 	fillDatabase(t, filepath.Join(dir, "ax.db"))

@@ -5,6 +5,7 @@ import "github.com/alecthomas/kong"
 // flagHelp holds the texts of flags that are too long for a tag.
 func flagHelp() kong.Vars {
 	return kong.Vars{
+		"tasks": "List and show tasks; cancel, retry, trigger, resolve and reschedule them.",
 		"db": "sqlite:PATH or postgres://... (default: sqlite:/var/lib/ax/ax.db as root, " +
 			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
 		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
@@ -19,7 +20,7 @@ func flagHelp() kong.Vars {
 			"later.",
 		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +
 			"give it up.",
-		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z.",
+		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
 		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
 		"list_before":   "Only tasks older than this one: the last of the page before.",
 	}

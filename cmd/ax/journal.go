@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/command"
 )
 
 // journal prints what happens, one line an event, as text or JSON. It is safe for concurrent use.
@@ -56,50 +56,7 @@ func (j *journal) event(event, job string, id ax.ID, text string) {
 	_, _ = fmt.Fprintln(j.out, strings.Join(append(parts, text), " "))
 }
 
-// maxOutputLine is where a line of output that has no end is broken.
-const maxOutputLine = 8 << 10
-
 // output returns a writer that makes each line an event.
-func (j *journal) output(job string, id ax.ID) *outputLines {
-	return &outputLines{journal: j, job: job, id: id}
-}
-
-// outputLines cuts output into lines. It is for one writer at a time.
-type outputLines struct {
-	journal *journal
-	job     string
-	id      ax.ID
-	rest    []byte
-}
-
-// Write never fails.
-func (o *outputLines) Write(p []byte) (int, error) {
-	n := len(p)
-	for len(p) > 0 {
-		i := bytes.IndexByte(p, '\n')
-		if i < 0 {
-			o.rest = append(o.rest, p...)
-			if len(o.rest) >= maxOutputLine {
-				o.flush()
-			}
-			break
-		}
-		o.rest = append(o.rest, p[:i]...)
-		o.print()
-		p = p[i+1:]
-	}
-	return n, nil
-}
-
-// flush prints what has no end of line.
-func (o *outputLines) flush() {
-	if len(o.rest) > 0 {
-		o.print()
-	}
-}
-
-func (o *outputLines) print() {
-	text := strings.ToValidUTF8(strings.TrimSuffix(string(o.rest), "\r"), "\uFFFD")
-	o.rest = o.rest[:0]
-	o.journal.event("output", o.job, o.id, text)
+func (j *journal) output(job string, id ax.ID) *command.Lines {
+	return command.NewLines(func(text string) { j.event("output", job, id, text) })
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/internal/crontab"
 )
 
 func testJournal(b *strings.Builder, json bool) *journal {
@@ -26,8 +28,8 @@ func TestJournalLines(t *testing.T) {
 			t.Errorf("Write(%q) = %d, %v", part, n, err)
 		}
 	}
-	o.flush()
-	o.flush()
+	o.Flush()
+	o.Flush()
 	want := `a remark of 4 words
 tab:1 is here
 tab:1 started task x
@@ -50,12 +52,12 @@ func TestJournalBreaksEndlessLines(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.flush()
+	o.Flush()
 	if n := strings.Count(b.String(), "x"); n != 100_000 {
 		t.Errorf("%d bytes came out, want 100000", n)
 	}
 	for line := range strings.Lines(b.String()) {
-		if len(line) > maxOutputLine+1100 {
+		if len(line) > command.MaxLine+1100 {
 			t.Errorf("a line of %d bytes", len(line))
 		}
 	}
@@ -89,12 +91,12 @@ func TestFirstLine(t *testing.T) {
 
 func TestHostZone(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
-	if z := hostZone(); z != "Europe/Berlin" {
+	if z := crontab.HostZone(); z != "Europe/Berlin" {
 		t.Errorf("zone %q, want that of TZ", z)
 	}
 	for _, odd := range []string{"", "Local", "Nowhere/Town", ":/etc/localtime"} {
 		t.Setenv("TZ", odd)
-		z := hostZone()
+		z := crontab.HostZone()
 		if _, err := loadZone(z); err != nil || z == odd {
 			t.Errorf("TZ=%q: zone %q, %v", odd, z, err)
 		}

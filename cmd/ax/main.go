@@ -20,15 +20,15 @@ type cli struct {
 	Dev     devCmd     `cmd:"" help:"Watch a scheduler at work: a demo that needs nothing."`
 	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
-	Tasks   tasksCmd   `cmd:"" help:"List, show and cancel tasks."`
+	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
 	Bench   benchCmd   `cmd:"" help:"Measure this machine and database."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
 const about = `Runs work when it is due, with its state in a database.
 
-Exit status: 0 ok, 1 failed, 2 wrong use. Every flag can be given as an environment variable: ` +
-	`--db as AX_DB, --json as AX_JSON.`
+Exit status: 0 ok, 1 failed, 2 wrong use. Most flags can be given as environment variables: --db ` +
+	`as AX_DB, --json as AX_JSON; those that choose tasks, or say what becomes of them, cannot.`
 
 // app is what commands share.
 type app struct {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/crontab"
 	"github.com/ax-sched/ax/internal/group"
 	"github.com/ax-sched/ax/task"
 )
@@ -96,7 +97,7 @@ func (c *runCmd) Run(a *app) (err error) {
 func (c *runCmd) prepare(a *app) (*crond, database, *loaded, error) {
 	d := &crond{cmd: c, log: &journal{out: a.out, json: c.JSON, now: time.Now}, zone: c.TZ}
 	if d.zone == "" {
-		d.zone = hostZone()
+		d.zone = crontab.HostZone()
 	}
 	_, zoneErr := loadZone(d.zone)
 	switch {

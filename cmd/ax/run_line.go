@@ -57,7 +57,7 @@ func (d *crond) handle(ctx context.Context, t *ax.Task) error {
 	out := d.log.output(name, t.ID)
 	began := time.Now()
 	err = command.Run(ctx, l.spec(t), out)
-	out.flush()
+	out.Flush()
 	took := time.Since(began).Round(time.Millisecond)
 	switch {
 	case err == nil:

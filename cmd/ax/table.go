@@ -3,9 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ax-sched/ax/task"
@@ -47,10 +50,18 @@ func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
 	line("key", r.Key)
 	line("job", r.Job)
 	line("state", strings.TrimSpace(r.State.String()+" "+r.Reason.String()))
+	if r.Run > 1 {
+		line("run", strconv.Itoa(r.Run))
+	}
 	line("attempt", attempts(r))
+	if r.MaxRetries >= 0 {
+		line("max retries", strconv.Itoa(r.MaxRetries))
+	}
+	line("timeout", timeout(r.Timeout))
 	line("priority", r.Bucket.String())
 	line("group", r.Group)
 	line("owner", r.OwnerService)
+	line("labels", labels(r.Labels))
 	line("created", formatTime(r.CreatedAt))
 	line("fire time", formatTime(r.FireTime)+standsFor(r))
 	line("run at", formatTime(r.RunAt))
@@ -84,6 +95,25 @@ func attempts(r *task.Task) string {
 		s += fmt.Sprintf(", %d lost", r.Recoveries)
 	}
 	return s
+}
+
+// timeout is "" where the kind decides.
+func timeout(d time.Duration) string {
+	switch {
+	case d == 0:
+		return ""
+	case d < 0:
+		return "none"
+	}
+	return d.String()
+}
+
+func labels(m map[string]string) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, name+"="+m[name])
+	}
+	return strings.Join(out, ", ")
 }
 
 func positive(n int) string {

@@ -39,12 +39,12 @@ func (f dbFlag) with(a *app, use func(s *ax.Scheduler) error) error {
 
 type tasksListCmd struct {
 	dbFlag
-	State  []string `placeholder:"STATE" help:"${list_state}"`
-	Kind   string   `help:"Only this kind."`
-	Key    string   `help:"Only this key."`
-	Job    string   `help:"Only fires of this job."`
+	State  []string `env:"-" placeholder:"STATE" help:"${list_state}"`
+	Kind   string   `env:"-" help:"Only this kind."`
+	Key    string   `env:"-" help:"Only this key."`
+	Job    string   `env:"-" help:"Only fires of this job."`
 	Limit  int      `default:"50" help:"At most this many, 1 to 1000."`
-	Before string   `placeholder:"ID" help:"${list_before}"`
+	Before string   `env:"-" placeholder:"ID" help:"${list_before}"`
 	JSON   bool     `help:"Print JSON."`
 }
 
@@ -145,7 +145,10 @@ func actor() string {
 
 func parseID(s string) (ax.ID, error) {
 	id, err := task.ParseID(s)
-	if err != nil || id.IsZero() {
+	if s == "" || err == nil && id.IsZero() {
+		return id, usage("id is empty; give one such as 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70")
+	}
+	if err != nil {
 		return id, usage("%q is no task id, such as 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70", s)
 	}
 	return id, nil

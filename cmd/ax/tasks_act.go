@@ -2,10 +2,22 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/task"
+)
+
+// The verbs, and what each takes: the same as package complete allows.
+var (
+	cancelVerb = verb{"cancel", "PENDING, SCHEDULED, DISPATCHING, RUNNING or HELD", []task.State{
+		task.Pending, task.Scheduled, task.Dispatching, task.Running, task.Held}}
+	retryVerb   = verb{"retry", "DEAD, CANCELED or SKIPPED", []task.State{task.Dead}}
+	triggerVerb = verb{"trigger", "PENDING, SCHEDULED, SUCCEEDED, DEAD, CANCELED, SKIPPED or HELD",
+		[]task.State{task.Scheduled}}
+	resolveVerb    = verb{"resolve", "HELD", []task.State{task.Held}}
+	rescheduleVerb = verb{"reschedule", "SCHEDULED", []task.State{task.Scheduled}}
 )
 
 type tasksCancelCmd struct{ actFlags }
@@ -21,8 +33,7 @@ Example: ax tasks cancel 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the wron
 
 // Run cancels.
 func (c *tasksCancelCmd) Run(a *app) error {
-	return c.run(a, (*ax.Scheduler).Cancel, task.Pending, task.Scheduled, task.Dispatching,
-		task.Running, task.Held)
+	return c.run(a, cancelVerb, (*ax.Scheduler).Cancel)
 }
 
 type tasksRetryCmd struct{ actFlags }
@@ -37,7 +48,7 @@ Example: ax tasks retry --kind mail --dry-run --reason 'the mail server is back'
 }
 
 // Run retries.
-func (c *tasksRetryCmd) Run(a *app) error { return c.run(a, (*ax.Scheduler).Retry, task.Dead) }
+func (c *tasksRetryCmd) Run(a *app) error { return c.run(a, retryVerb, (*ax.Scheduler).Retry) }
 
 type tasksTriggerCmd struct{ actFlags }
 
@@ -52,12 +63,12 @@ Example: ax tasks trigger 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the cus
 
 // Run triggers.
 func (c *tasksTriggerCmd) Run(a *app) error {
-	return c.run(a, (*ax.Scheduler).Trigger, task.Scheduled)
+	return c.run(a, triggerVerb, (*ax.Scheduler).Trigger)
 }
 
 type tasksResolveCmd struct {
 	actFlags
-	As string `required:"" enum:"rerun,succeeded,dead" help:"${resolve_as}"`
+	As string `env:"-" required:"" enum:"rerun,succeeded,dead" help:"${resolve_as}"`
 }
 
 // Help shows an example.
@@ -70,14 +81,15 @@ Example: ax tasks resolve 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --as succeeded --
 
 // Run resolves.
 func (c *tasksResolveCmd) Run(a *app) error {
-	return c.run(a, func(s *ax.Scheduler, ctx context.Context, id ax.ID, by ax.By) error {
+	return c.run(a, resolveVerb, func(s *ax.Scheduler, ctx context.Context, id ax.ID,
+		by ax.By) error {
 		return s.Resolve(ctx, id, ax.Answer(c.As), by)
-	}, task.Held)
+	})
 }
 
 type tasksRescheduleCmd struct {
 	actFlags
-	RunAt time.Time `required:"" placeholder:"TIME" help:"${reschedule_at}"`
+	RunAt string `env:"-" required:"" placeholder:"TIME" help:"${reschedule_at}"`
 }
 
 // Help shows an example.
@@ -91,7 +103,24 @@ Example: ax tasks reschedule 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --run-at 2030-
 
 // Run reschedules.
 func (c *tasksRescheduleCmd) Run(a *app) error {
-	return c.run(a, func(s *ax.Scheduler, ctx context.Context, id ax.ID, by ax.By) error {
-		return s.Reschedule(ctx, id, c.RunAt, by)
-	}, task.Scheduled)
+	at, err := instant(c.RunAt, time.Now())
+	if err != nil {
+		return fmt.Errorf("--run-at: %w", err)
+	}
+	return c.run(a, rescheduleVerb, func(s *ax.Scheduler, ctx context.Context, id ax.ID,
+		by ax.By) error {
+		return s.Reschedule(ctx, id, at, by)
+	})
+}
+
+// instant reads a time, or a duration from now on.
+func instant(text string, now time.Time) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at, nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return now.Add(d), nil
+	}
+	return time.Time{}, usage("%q is no time such as 2030-01-31T22:00:00Z, and no duration from "+
+		"now such as 2h", text)
 }

@@ -9,15 +9,16 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
-// actFlags are what all acts of persons take: one task by its id, or many by a filter.
+// actFlags are what all acts of persons take: one task by its id, or many by a filter. No variable
+// stands in for them: one that was left in a shell would choose tasks, and say why.
 type actFlags struct {
 	dbFlag
 	ID     string   `arg:"" optional:"" help:"The task's id; without it the filter chooses."`
-	Reason string   `required:"" help:"Why; it goes to the history."`
-	State  []string `placeholder:"STATE" help:"Many: those in these states."`
-	Kind   string   `help:"Many: those of this kind."`
-	Job    string   `help:"Many: the fires of this job."`
-	DryRun bool     `help:"Many: only count them and show some."`
+	Reason string   `env:"-" required:"" help:"Why; it goes to the history."`
+	State  []string `env:"-" placeholder:"STATE" help:"Many: those in these states."`
+	Kind   string   `env:"-" help:"Many: those of this kind."`
+	Job    string   `env:"-" help:"Many: the fires of this job."`
+	DryRun bool     `env:"-" help:"Many: only count them and show some."`
 	JSON   bool     `help:"Print JSON."`
 }
 
@@ -27,23 +28,47 @@ JSON: the task, as in list; by a filter: matched, done, sample[] (tasks), refuse
 // act is a method of Scheduler that acts on one task.
 type act func(s *ax.Scheduler, ctx context.Context, id ax.ID, by ax.By) error
 
-// run acts on the task with the id, or on all that the filter finds: in the states given here
-// unless --state says otherwise.
-func (c *actFlags) run(a *app, do act, states ...task.State) error {
+// verb says which tasks a verb can act on.
+type verb struct {
+	name  string
+	takes string       // the names of states, for people; no name is part of another
+	usual []task.State // by filter, unless --state says otherwise
+}
+
+// states are those that the filter chooses. A state that the verb does not take is refused: a dry
+// run would count what the real one then leaves as it is.
+func (v verb) states(names []string) ([]task.State, error) {
+	if len(names) == 0 {
+		return v.usual, nil
+	}
+	states, err := parseStates(names)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range states {
+		if !strings.Contains(v.takes, s.String()) {
+			return nil, usage("--state: %s takes %s, and not %s", v.name, v.takes, s)
+		}
+	}
+	return states, nil
+}
+
+// run acts on the task with the id, or on all that the filter finds.
+func (c *actFlags) run(a *app, v verb, do act) error {
 	many := c.Kind != "" || c.Job != "" || len(c.State) > 0
 	switch {
+	case strings.TrimSpace(c.Reason) == "":
+		return usage("--reason is empty; say why, it goes to the history")
 	case c.ID == "" && !many:
 		return usage("give a task's id, or choose by --state, --kind or --job")
 	case c.ID != "" && (many || c.DryRun):
 		return usage("give a task's id or a filter, not both")
 	case many:
-		f := ax.Filter{Kind: c.Kind, Job: c.Job, States: states}
-		if len(c.State) > 0 {
-			var err error
-			if f.States, err = parseStates(c.State); err != nil {
-				return err
-			}
+		states, err := v.states(c.State)
+		if err != nil {
+			return err
 		}
+		f := ax.Filter{Kind: c.Kind, Job: c.Job, States: states}
 		return c.with(a, func(s *ax.Scheduler) error { return c.runMany(a, s, f, do) })
 	}
 	id, err := parseID(c.ID)

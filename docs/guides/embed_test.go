@@ -5,12 +5,15 @@ import (
 	"errors"
 	"log"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/axtest"
+	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/store/sqlite"
 	"github.com/ax-sched/ax/task"
 )
@@ -87,6 +90,41 @@ func config() ax.Config {
 		Middleware: []ax.Middleware{timed},
 		Redact:     func(s string) string { return cardNumber.ReplaceAllString(s, "****") },
 	}
+}
+
+func handleReports(a *ax.Scheduler, send ax.Handler) error {
+	return a.Handle("report.send", send, ax.MaxRetries(3), ax.Retry(retry.Policy{
+		Kind:     retry.List,
+		DelaysMS: []int64{1_000, 60_000, 600_000}, // the last one repeats
+	}))
+}
+
+// TestReports: the delays are those of the list.
+func TestReports(t *testing.T) {
+	axtest.Run(t, ax.Config{}, func(tt *axtest.T) {
+		var mu sync.Mutex
+		var at []time.Duration
+		began := time.Now()
+		err := handleReports(tt.Scheduler, func(context.Context, *ax.Task) error {
+			mu.Lock()
+			defer mu.Unlock()
+			at = append(at, time.Since(began).Truncate(time.Second))
+			return errors.New("the printer is on fire")
+		})
+		if err != nil {
+			tt.Fatal(err)
+		}
+		if _, err := tt.Delay(tt.Context(), "report.send", "", 0, nil); err != nil {
+			tt.Fatal(err)
+		}
+		tt.Advance(time.Hour)
+		mu.Lock()
+		defer mu.Unlock()
+		if want := []time.Duration{0, time.Second, 61 * time.Second, 661 * time.Second}; !slices.Equal(
+			at, want) {
+			tt.Errorf("attempts after %v, want %v", at, want)
+		}
+	})
 }
 
 // errGone is what a target says that will never take it.

@@ -23,14 +23,16 @@ type CloseOrder struct {
 
 func (CloseOrder) Kind() string { return "order.close" }
 
+// Shop sells things.
 type Shop struct {
-	db *sql.DB
+	db *sql.DB // the orders
 	ax *ax.Scheduler
 }
 
+// NewShop registers the handlers: a task whose kind has no handler waits for ever.
 func NewShop(db *sql.DB, a *ax.Scheduler) (*Shop, error) {
 	s := &Shop{db: db, ax: a}
-	return s, ax.HandleFunc(a, s.closeOrder)
+	return s, errors.Join(ax.HandleFunc(a, s.closeOrder), ax.HandleFunc(a, s.refund))
 }
 
 func (s *Shop) closeOrder(ctx context.Context, t *ax.TaskOf[CloseOrder]) error {
@@ -74,6 +76,53 @@ func (s *Shop) PlaceTx(ctx context.Context, id string) error {
 	return tx.Commit()
 }
 
+// serve opens one file for orders and tasks, and runs the shop until ctx ends.
+func serve(ctx context.Context, file string, sell func(context.Context, *Shop)) error {
+	st, err := sqlite.Open(file, sqlite.Shared()) // adds the tables of ax to those of the shop
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	db, err := sql.Open("sqlite", "file:"+file+"?_txlock=immediate&_pragma=busy_timeout(10000)")
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	a, err := ax.New(st, ax.Config{})
+	if err != nil {
+		return err
+	}
+	shop, err := NewShop(db, a)
+	if err != nil {
+		return err
+	}
+	go sell(ctx, shop) // the HTTP server, say
+	return a.Run(ctx)
+}
+
+// Refund is the work of giving money back.
+type Refund struct {
+	OrderID string `json:"order_id"`
+}
+
+func (Refund) Kind() string { return "order.refund" }
+
+func (s *Shop) refund(ctx context.Context, t *ax.TaskOf[Refund]) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx,
+		`INSERT INTO refunds (order_id) VALUES (?)`, t.Args.OrderID); err != nil {
+		return err
+	}
+	if err := ax.CompleteTx(ctx, tx); err != nil { // last before the commit
+		return err
+	}
+	return tx.Commit()
+}
+
 func (s *Shop) Pay(ctx context.Context, id string) error {
 	res, err := s.db.ExecContext(ctx,
 		`UPDATE orders SET state = 'paid' WHERE id = ? AND state = 'new'`, id)
@@ -96,7 +145,8 @@ func ordersDB(t *testing.T, path string) *sql.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { db.Close() })
-	_, err = db.Exec(`CREATE TABLE orders (id TEXT PRIMARY KEY, state TEXT NOT NULL)`)
+	_, err = db.Exec(`CREATE TABLE orders (id TEXT PRIMARY KEY, state TEXT NOT NULL);
+		CREATE TABLE refunds (order_id TEXT NOT NULL)`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,6 +200,48 @@ func TestPlaceTx(t *testing.T) {
 	rows, err := a.List(t.Context(), ax.Filter{Kind: "order.close"})
 	if err != nil || len(rows) != 1 || rows[0].Key != "1007" || rows[0].State != task.Scheduled {
 		t.Errorf("time-outs: %+v, %v", rows, err)
+	}
+}
+
+// TestServe: the shop of the guide, as it is opened there, places an order and books a
+// refund once.
+func TestServe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "shop.db")
+	db := ordersDB(t, path)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	done := make(chan struct{})
+	err := serve(ctx, path, func(ctx context.Context, s *Shop) {
+		defer close(done)
+		defer cancel()
+		if err := s.PlaceTx(ctx, "1007"); err != nil {
+			t.Error(err)
+		}
+		res, err := s.ax.Submit(ctx, ax.NewTask{Args: Refund{OrderID: "1007"}, Key: "1007"})
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		for {
+			switch row, err := s.ax.Get(ctx, res.ID); {
+			case err != nil || row.State.Final() && row.State != task.Succeeded:
+				t.Errorf("the refund is %s, %v", row.State, err)
+				return
+			case row.State == task.Succeeded:
+				return
+			}
+			<-time.After(5 * time.Millisecond)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-done
+	var orders, refunds int
+	err = db.QueryRow(`SELECT (SELECT count(*) FROM orders), (SELECT count(*) FROM refunds)`).
+		Scan(&orders, &refunds)
+	if err != nil || orders != 1 || refunds != 1 {
+		t.Errorf("%d orders, %d refunds, %v", orders, refunds, err)
 	}
 }
 

@@ -190,14 +190,23 @@ func (c *Completer) take() []item {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n, now := min(len(c.queue), maxBatch), c.cfg.Now()
-	at := make(map[task.ID]int, n)
+	at := make(map[task.ID]int, n) // where in the batch; negative: it waits
 	batch := make([]item, 0, n)
 	var later []item
-	for _, it := range c.queue[:n] {
+	for k, it := range c.queue {
+		if len(batch) == maxBatch {
+			later = append(later, c.queue[k:]...)
+			break
+		}
 		i, twice := at[it.t.ID]
 		switch {
+		case twice && i < 0:
+			later = append(later, it) // not before what came first
 		case it.after > now:
 			later = append(later, it)
+			if !twice {
+				at[it.t.ID] = -1
+			}
 		case !twice:
 			at[it.t.ID] = len(batch)
 			batch = append(batch, it)
@@ -208,7 +217,7 @@ func (c *Completer) take() []item {
 			later = append(later, it)
 		}
 	}
-	c.queue = append(later, c.queue[n:]...)
+	c.queue = later
 	c.batch = batch
 	return batch
 }

@@ -27,6 +27,7 @@ type faulty struct {
 	lose    int           // so many answers are lost after the rows were written
 	illegal task.ID       // a transition of this task refuses the call
 	sizes   []int         // of each Apply
+	locked  map[task.ID]bool
 }
 
 func (s *faulty) set(f func(s *faulty)) {
@@ -38,7 +39,7 @@ func (s *faulty) set(f func(s *faulty)) {
 func (s *faulty) Apply(ctx context.Context, f store.Fence, trs []*task.Transition) (
 	[]store.Result, error) {
 	s.mu.Lock()
-	gate, down := s.gate, s.down
+	gate, down, locked := s.gate, s.down, s.locked
 	s.sizes = append(s.sizes, len(trs))
 	bad := slices.ContainsFunc(trs, func(tr *task.Transition) bool {
 		return !s.illegal.IsZero() && tr.ID == s.illegal
@@ -53,7 +54,9 @@ func (s *faulty) Apply(ctx context.Context, f store.Fence, trs []*task.Transitio
 	case bad:
 		return nil, task.ErrIllegal
 	}
-	res, err := s.Store.Apply(ctx, f, trs)
+	res, err := s.free(locked, trs, func(trs []*task.Transition) ([]store.Result, error) {
+		return s.Store.Apply(ctx, f, trs)
+	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lose > 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -25,13 +26,17 @@ func (e *LiveError) Unwrap() error { return ErrConflict }
 // tries is how often an act is decided again when the task moves under it.
 const tries = 10
 
+// busyTries is how often an act waits for a transaction that holds the row, such as one in which a
+// handler completes the task; with the lock time-outs of the stores some ten seconds.
+const busyTries = 60
+
 // Perform does what a person wishes with a task, by one conditional write, and returns the row as
 // it is then; nil if there was nothing to do.
 func Perform(ctx context.Context, st store.Store, id task.ID, by By, do Act) (*task.Task, error) {
 	if err := task.CheckBy(by.Actor, by.Reason); err != nil {
 		return nil, err
 	}
-	for range tries {
+	for n, busy := 0, 0; n < tries; n++ {
 		rows, err := st.Tasks(ctx, []task.ID{id})
 		if err != nil {
 			return nil, err
@@ -54,6 +59,11 @@ func Perform(ctx context.Context, st store.Store, id task.ID, by By, do Act) (*t
 			t.Resolve(res[0].At)
 			t.Version, t.UpdatedAt = res[0].Version, res[0].At
 			return t, nil
+		case store.Locked:
+			if busy++; busy > busyTries || !clock.Sleep(ctx, lockedPause/2) {
+				return nil, fmt.Errorf("a transaction holds the row; try again: %w", store.ErrBusy)
+			}
+			n-- // nothing has moved
 		case store.KeyBusy: // only a new run takes a key here, the unique one
 			live, err := st.ByKey(ctx, t.Kind, t.Key)
 			if err == nil {

@@ -20,14 +20,26 @@ type By struct {
 // is nothing to do, or an error that matches ErrConflict or names a field.
 type Act func(t *task.Task, by By) (*task.Transition, error)
 
-func refuse(t *task.Task) (*task.Transition, error) {
-	return nil, fmt.Errorf("it is %s: %w", t.State, ErrConflict)
+// refuse says what the verb takes, and what does fit the task as it is.
+func refuse(t *task.Task, verb, takes string) (*task.Transition, error) {
+	fix := "use trigger" // of PENDING, SCHEDULED and SUCCEEDED
+	switch {
+	case t.State.Live():
+		fix = "wait for its end, or cancel it"
+	case t.State == task.Held:
+		fix = "use resolve"
+	case verb == "cancel":
+		fix = "nothing is left to cancel"
+	case t.State.Final() && t.State != task.Succeeded:
+		fix = "use retry"
+	}
+	return nil, fmt.Errorf("it is %s: %w: %s takes %s; %s", t.State, ErrConflict, verb, takes, fix)
 }
 
 // CancelBy ends a task at once where nothing runs, else its execution is asked. Twice is harmless.
 func CancelBy(t *task.Task, by By) (*task.Transition, error) {
 	if t.State.Final() && t.State != task.Canceled {
-		return refuse(t)
+		return refuse(t, "cancel", "what has not ended")
 	}
 	return Cancel(t, by.Actor, by.Reason), nil
 }
@@ -38,7 +50,7 @@ func Redrive(t *task.Task, by By) (*task.Transition, error) {
 	case task.Dead, task.Canceled, task.Skipped:
 		return anew(t, by, task.Redrive), nil
 	}
-	return refuse(t)
+	return refuse(t, "retry", "DEAD, CANCELED and SKIPPED")
 }
 
 // Trigger makes a task due now: one that waits or is held as it is, one that has ended in a new
@@ -48,7 +60,7 @@ func Trigger(t *task.Task, by By) (*task.Transition, error) {
 	case t.State.Final():
 		return anew(t, by, task.Trigger), nil
 	case t.State.Live():
-		return refuse(t)
+		return refuse(t, "trigger", "all but DISPATCHING and RUNNING")
 	}
 	return now(t, by, task.Trigger), nil
 }
@@ -84,7 +96,7 @@ const (
 func Resolve(a Answer) Act {
 	return func(t *task.Task, by By) (*task.Transition, error) {
 		if t.State != task.Held {
-			return refuse(t)
+			return refuse(t, "resolve", "HELD")
 		}
 		tr := task.Begin(t)
 		m := &tr.Set
@@ -108,7 +120,7 @@ func Resolve(a Answer) Act {
 func Reschedule(at task.Time) Act {
 	return func(t *task.Task, by By) (*task.Transition, error) {
 		if t.State != task.Scheduled {
-			return refuse(t)
+			return refuse(t, "reschedule", "SCHEDULED")
 		}
 		if end := expires(t); end != 0 && at > end {
 			return nil, &task.InputError{Field: "run_at",

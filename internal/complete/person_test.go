@@ -3,6 +3,7 @@ package complete
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,42 @@ func TestActs(t *testing.T) {
 				checkAct(t, a.name+" of "+s.String(), k, tr)
 			}
 		}
+	}
+}
+
+// TestRefusalsSayTheFix: what the verb takes, and a verb that does take the task as it is.
+func TestRefusalsSayTheFix(t *testing.T) {
+	takes := map[string]map[task.State]string{}
+	for _, a := range acts {
+		takes[a.name] = a.events
+	}
+	takes["resolve"] = takes["rerun"]
+	for _, a := range acts {
+		for _, s := range task.States() {
+			if !s.Resting() || a.events[s] != "" {
+				continue
+			}
+			_, err := a.act(row(s), ana)
+			for _, fix := range []string{"trigger", "retry", "resolve", "reschedule"} {
+				if strings.Contains(err.Error(), "use "+fix) && takes[fix][s] == "" {
+					t.Errorf("%s of %s advises a verb that refuses too: %v", a.name, s, err)
+				}
+			}
+		}
+	}
+	for want, act := range map[string]Act{
+		"retry takes DEAD, CANCELED and SKIPPED; use trigger":        Redrive,
+		"reschedule takes SCHEDULED; use trigger":                    Reschedule(storeNow),
+		"resolve takes HELD; use trigger":                            Resolve(Rerun),
+		"cancel takes what has not ended; nothing is left to cancel": CancelBy,
+	} {
+		if _, err := act(row(task.Succeeded), ana); !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v; want %s", err, want)
+		}
+	}
+	want := "trigger takes all but DISPATCHING and RUNNING; wait for its end, or cancel it"
+	if _, err := Trigger(row(task.Running), ana); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v; want %s", err, want)
 	}
 }
 

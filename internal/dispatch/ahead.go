@@ -14,7 +14,7 @@ import (
 type ahead struct {
 	wake chan struct{}
 	rows map[task.ID]*task.Task // nil: is being read
-	size int                    // mean bytes of a row's payload, as last read
+	size int                    // mean bytes of a payload, as last read; at first the largest
 }
 
 const (
@@ -45,9 +45,11 @@ func (a *ahead) take(its []admit.Item, left int) map[task.ID]*task.Task {
 // missing marks the rows that should be read now, and returns their ids.
 func (a *ahead) missing(q *admit.Queue) []task.ID {
 	n := min(aheadRows, aheadBytes/max(a.size, 1)+1)
+	// Rows of kinds at their limit stay: they must neither pile up nor keep out all others.
+	room := 2*n - len(a.rows)
 	var ids []task.ID
 	q.Heads(n, func(it admit.Item) {
-		if _, ok := a.rows[it.ID]; !ok {
+		if _, ok := a.rows[it.ID]; !ok && len(ids) < room {
 			ids = append(ids, it.ID)
 		}
 	})
@@ -69,7 +71,9 @@ func (a *ahead) fill(ids []task.ID, rows []task.Task) {
 			a.rows[rows[i].ID] = &rows[i]
 		}
 	}
-	a.size = size / max(len(rows), 1)
+	if len(rows) > 0 {
+		a.size = size / len(rows)
+	}
 	for _, id := range ids {
 		if row, ok := a.rows[id]; ok && row == nil {
 			delete(a.rows, id)

@@ -2,12 +2,21 @@ package dispatch
 
 import (
 	"context"
+	"time"
 
+	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/internal/admit"
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
+)
+
+const (
+	// runsPause is how long a task waits whose last execution is still ending here.
+	runsPause = 100 * time.Millisecond
+	// keyPause is how long a task waits for its overlap key that is not skipped for it.
+	keyPause = time.Second
 )
 
 // batch is one claim under way. Every item in its has a slot until it is started or let go.
@@ -128,6 +137,14 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.cfg.Settled(it) // somebody moved it; where it is scheduled again, the scan finds it
 		return claimed{}, false
 	}
+	if row.Epoch == b.epoch && d.cfg.Local.Runs(row.ExecutionID) {
+		// It was held, and a person wants it again: the key is its own, so nothing else keeps the
+		// next attempt from running beside this one.
+		d.cfg.Local.Cancel(row.ExecutionID, executor.ErrCanceled)
+		d.cfg.Local.Give(it.Kind)
+		d.cfg.Later(it, d.cfg.Now().Add(runsPause))
+		return claimed{}, false
+	}
 	c := claimed{it: it, row: row, suspect: complete.Suspect(row)}
 	var ok bool
 	if c.ctx, c.policy, ok = d.cfg.Handler(row); !ok {
@@ -178,7 +195,11 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 		case store.Locked:
 			d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
 		case store.KeyBusy:
-			busy = append(busy, c)
+			if waits(c.row) {
+				d.cfg.Later(c.it, d.cfg.Now().Add(keyPause))
+			} else {
+				busy = append(busy, c)
+			}
 		case store.Conflict:
 			if c.old {
 				d.cfg.Later(c.it, c.it.RunAt) // it comes back at once and is read
@@ -197,6 +218,13 @@ func moved(row *task.Task, tr *task.Transition, res store.Result) {
 	row.Mutable = tr.Set
 	row.Resolve(res.At)
 	row.Version, row.UpdatedAt = res.Version, res.At
+}
+
+// waits reports whether a task waits for its busy key instead of being skipped: its failures must
+// not hide among the skipped, its retries are its own, and what a person has asked of this task is
+// done. A job's run that a person has made is skipped as its fires are.
+func waits(t *task.Task) bool {
+	return t.Failures > 0 || t.Recoveries > 0 || t.TriggeredAt > t.CreatedAt
 }
 
 // skip applies the overlap policy to tasks whose key is busy.

@@ -75,7 +75,8 @@ type Dispatcher struct {
 // New returns a Dispatcher for a term; its Run does the work.
 func New(cfg Config, f store.Fence) *Dispatcher {
 	return &Dispatcher{cfg: cfg, fence: f, wake: make(chan struct{}, 1),
-		ahead: ahead{wake: make(chan struct{}, 1), rows: map[task.ID]*task.Task{}}}
+		ahead: ahead{wake: make(chan struct{}, 1), rows: map[task.ID]*task.Task{},
+			size: task.MaxPayload}}
 }
 
 // Push adds due tasks.
@@ -127,10 +128,10 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	t.State = task.Running
 	complete.Assign(&t.Mutable, d.cfg.NewID(), name, epoch, d.fence.Token)
 	d.cfg.Local.Expect(t.ExecutionID)
-	execution := t.ExecutionID
+	execution, kind := t.ExecutionID, t.Kind // HandBack gives t away
 	drop = func() {
 		d.cfg.Local.Unexpect(execution)
-		d.cfg.Local.Give(t.Kind)
+		d.cfg.Local.Give(kind)
 	}
 	start = func(in store.Inserted) {
 		t.Resolve(in.At)

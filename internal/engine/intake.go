@@ -53,16 +53,24 @@ func (e *Engine) Insert(ctx context.Context, row task.Task) (
 	return ins[0], true, nil
 }
 
-// Made says that this process has inserted rows.
+// Made says that this process has inserted rows. Runs that a person asked for go first, as in
+// Moved.
 func (e *Engine) Made(rows []task.Task, ins []store.Inserted) {
 	t := e.leading()
 	if t == nil {
 		return
 	}
 	for i, in := range ins {
-		if !in.Duplicate && in.State == task.Scheduled {
-			t.trigger.Add(rows[i].Group, rows[i].Bucket, store.Due{
-				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: rows[i].Kind})
+		r := &rows[i]
+		switch {
+		case in.Duplicate || in.State != task.Scheduled:
+		case r.TriggeredAt != 0 && r.Group == e.cfg.Group && e.cfg.Kinds.Has(r.Kind):
+			now := task.Task{ID: in.ID, Kind: r.Kind}
+			now.RunAt = in.RunAt
+			t.dispatch.First(&now)
+		default:
+			t.trigger.Add(r.Group, r.Bucket, store.Due{
+				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: r.Kind})
 		}
 	}
 }
@@ -73,9 +81,8 @@ func (e *Engine) Moved(r *task.Task) {
 	if e == nil || !e.open.Load() {
 		return
 	}
-	if r.State.Live() || r.State == task.Canceled {
-		e.local.Cancel(r.ExecutionID, executor.ErrCanceled)
-	}
+	// No act of a person leaves an execution running: what was held may still run here.
+	e.local.Cancel(r.ExecutionID, executor.ErrCanceled)
 	t := e.leading()
 	if t == nil {
 		return

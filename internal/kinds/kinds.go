@@ -17,6 +17,7 @@ import (
 
 // Kind is a handler of type H with its options.
 type Kind[H any] struct {
+	Once       bool // options that could run a task again are refused
 	Handler    H
 	Middleware []func(H) H // of this kind, the first outermost, see Wrap
 	Policy     complete.Policy

@@ -164,10 +164,13 @@ func (c *checker) policies(j *jobShadow, t *task.Task, asked, now task.Time, run
 	if skip {
 		c.count("fire skipped " + t.Reason.String())
 	}
-	switch toSkip := t.FireTime <= j.SkipUntil; {
+	switch toSkip := t.FireTime == j.SkipUntil; {
 	case toSkip != (t.Reason == task.ByRequest) || toSkip != skip && t.Reason != task.Misfired:
-		c.fail("I20", "job %q: fire %d is %s(%s), to be skipped are those up to %d", j.Name,
-			t.FireTime, t.State, t.Reason, j.SkipUntil)
+		c.fail("I20", "job %q: fire %d is %s(%s), to be skipped is %d", j.Name, t.FireTime, t.State,
+			t.Reason, j.SkipUntil)
+	case t.FireFrom != 0 && t.FireFrom <= j.SkipUntil && j.SkipUntil <= t.FireTime:
+		c.fail("I20", "job %q: %s(%s) stands for %d to %d, to be skipped is %d alone", j.Name,
+			t.State, t.Reason, t.FireFrom, t.FireTime, j.SkipUntil)
 	case toSkip:
 	case skip && j.Misfire == task.MisfireOnce,
 		skip && j.Misfire == task.MisfireSkip && now.Sub(t.FireTime) <= grace-early:

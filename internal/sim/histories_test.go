@@ -365,6 +365,18 @@ func badFires() []badHistory {
 			h.wait(15 * time.Second)
 			h.fireFor(j, 10*time.Second, 0, 1)
 		}},
+		{"I20", "a skip takes an earlier fire along", func(h *history) {
+			j := h.job()
+			j.SkipUntil = j.Anchor.Add(20 * time.Second)
+			h.wait(15 * time.Second)
+			h.skipFor(j, 10*time.Second, task.ByRequest)
+		}},
+		{"I20", "a run stands for the one to be skipped", func(h *history) {
+			j := h.job()
+			j.SkipUntil = j.Anchor.Add(10 * time.Second)
+			h.wait(25 * time.Second)
+			h.fireFor(j, 20*time.Second, j.Anchor.Add(10*time.Second), 2)
+		}},
 		{"I20", "skipped and nobody asked", func(h *history) {
 			j := h.job()
 			h.wait(15 * time.Second)

@@ -15,12 +15,14 @@ import (
 type OwnConfig struct {
 	Store interface {
 		Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error)
+		Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error)
 	}
 	// Epoch returns the executor epoch of this process, or 0.
 	Epoch func() int64
 	// Known reports whether the execution runs here, is being claimed, or waits to be recorded.
 	Known func(execution task.ID) bool
-	// Cancel ends the context of an execution somebody asked to cancel.
+	// Cancel ends the context of an execution somebody asked to cancel, or whose row has moved on
+	// without it; it may be called again.
 	Cancel func(execution task.ID)
 	// HandBack takes a task whose execution does not run here although the table says so: the
 	// answer to a claim was lost, and it was never started.
@@ -36,6 +38,13 @@ const patience = 5 * time.Second
 type Own struct {
 	cfg     OwnConfig
 	missing map[task.ID]time.Time // by execution: since when
+	running map[task.ID]found     // by execution: what the last turn found to run here
+}
+
+// found is an execution that runs here, by the table or although its task is held.
+type found struct {
+	task task.ID
+	held bool
 }
 
 // NewOwn returns an Own that has seen nothing yet.
@@ -64,7 +73,7 @@ func (o *Own) runOnce(ctx context.Context) error {
 	}
 	ctx, cancel := clock.Limit(ctx)
 	defer cancel()
-	missing := map[task.ID]time.Time{}
+	missing, running := map[task.ID]time.Time{}, map[task.ID]found{}
 	q := store.LiveQuery{Epoch: epoch, Limit: page}
 	for {
 		rows, err := o.cfg.Store.Live(ctx, q)
@@ -72,7 +81,7 @@ func (o *Own) runOnce(ctx context.Context) error {
 			return err
 		}
 		for i := range rows {
-			o.look(&rows[i], missing)
+			o.look(&rows[i], missing, running)
 		}
 		if len(rows) < page {
 			break
@@ -80,11 +89,52 @@ func (o *Own) runOnce(ctx context.Context) error {
 		q.After = rows[len(rows)-1].ID
 	}
 	o.missing = missing
+	return o.moved(ctx, running)
+}
+
+// moved looks at the executions that run here and are live no more by the table: a person has asked
+// another process to cancel, resolve or rerun a held task. Those that are left out still are held,
+// or have completed their task in a transaction of their own.
+func (o *Own) moved(ctx context.Context, running map[task.ID]found) error {
+	var ids []task.ID
+	gone := map[task.ID]found{}
+	for x, f := range o.running {
+		if _, ok := running[x]; ok || !o.cfg.Known(x) {
+			continue
+		}
+		if len(ids) == page {
+			running[x] = f // next time
+			continue
+		}
+		gone[x], ids = f, append(ids, f.task)
+	}
+	if len(ids) > 0 {
+		rows, err := o.cfg.Store.Tasks(ctx, ids)
+		if err != nil {
+			return err
+		}
+		byID := make(map[task.ID]*task.Task, len(rows))
+		for i := range rows {
+			byID[rows[i].ID] = &rows[i]
+		}
+		for x, f := range gone {
+			switch t := byID[f.task]; {
+			case t == nil || t.ExecutionID != x:
+				o.cfg.Cancel(x)
+			case t.State == task.Held || t.State.Live():
+				running[x] = found{task: f.task, held: t.State == task.Held}
+			case t.State != task.Succeeded || f.held:
+				o.cfg.Cancel(x)
+			}
+		}
+	}
+	o.running = running
 	return nil
 }
 
-func (o *Own) look(t *task.Task, missing map[task.ID]time.Time) {
+func (o *Own) look(t *task.Task, missing map[task.ID]time.Time, running map[task.ID]found) {
 	if o.cfg.Known(t.ExecutionID) && !plant.On(plant.HandBackRunning) {
+		running[t.ExecutionID] = found{task: t.ID}
 		if t.CancelAsked != 0 {
 			o.cfg.Cancel(t.ExecutionID)
 		}

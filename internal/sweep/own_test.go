@@ -8,6 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -166,4 +168,60 @@ func TestOwnStoreAway(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestOwnFollowsItsRows: an execution that still runs here is told to end when its row says that it
+// does not; not while the task is held, and not if it has completed the task itself.
+func TestOwnFollowsItsRows(t *testing.T) {
+	asked := func(act complete.Act) func(*task.Task) *task.Transition {
+		return func(k *task.Task) *task.Transition {
+			tr, err := act(k, complete.By{})
+			if err != nil {
+				t.Error(err)
+			}
+			return tr
+		}
+	}
+	held := func(k *task.Task) *task.Transition {
+		return complete.Overlong(k, complete.Policy{MaxLifetime: 1}, task.FromGo(time.Now()))
+	}
+	for name, c := range map[string]struct {
+		moves []func(*task.Task) *task.Transition
+		want  int
+	}{
+		"held":      {[]func(*task.Task) *task.Transition{held}, 0},
+		"canceled":  {[]func(*task.Task) *task.Transition{held, asked(complete.CancelBy)}, 1},
+		"triggered": {[]func(*task.Task) *task.Transition{held, asked(complete.Trigger)}, 1},
+		"resolved": {[]func(*task.Task) *task.Transition{held,
+			asked(complete.Resolve(complete.Succeeded))}, 1},
+		"new run": {[]func(*task.Task) *task.Transition{held, asked(complete.CancelBy),
+			asked(complete.Redrive)}, 1},
+		"CompleteTx": {[]func(*task.Task) *task.Transition{func(k *task.Task) *task.Transition {
+			return task.Begin(k).Then(task.Succeed, 0, "").Keys(k)
+		}}, 0},
+	} {
+		own(t, func(h *home) {
+			id := h.run(7, func(k *task.Task) { k.DispatchedAt = task.StoreNow })
+			x := h.read(id).ExecutionID
+			other := h.read(h.run(7, nil)).ExecutionID
+			h.set(func() { h.known[x], h.known[other] = true, true })
+			for i, move := range c.moves {
+				if i < 2 { // what follows comes within the same turn
+					time.Sleep(5 * time.Second)
+				}
+				k := h.read(id)
+				res, err := h.store.Apply(t.Context(), store.Fence{}, []*task.Transition{move(&k)})
+				if err != nil || res[0].Status != store.Applied {
+					t.Fatal(res, err)
+				}
+			}
+			time.Sleep(10 * time.Second)
+			synctest.Wait()
+			h.set(func() {
+				if len(h.canceled) != c.want || c.want > 0 && h.canceled[0] != x {
+					t.Errorf("%s: canceled %v, want %d of %s", name, h.canceled, c.want, x)
+				}
+			})
+		})
+	}
 }

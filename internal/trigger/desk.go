@@ -11,11 +11,17 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
+// DeskStore is what a Desk needs. It reads the store's time: a process that never led has no good
+// estimate of it.
+type DeskStore interface {
+	store.Clock
+	store.JobStore
+}
+
 // Desk is where persons act on jobs. Each act is one conditional change of the definition's
 // control, decided again when somebody else was faster.
 type Desk struct {
-	Store  store.JobStore
-	Now    func() task.Time // estimate of the store's time
+	Store  DeskStore
 	Logger *slog.Logger
 	// Conflict is what the error of an act that came too late matches.
 	Conflict error
@@ -35,7 +41,11 @@ func (d *Desk) Pause(ctx context.Context, a Act, until time.Time) error {
 		if err := task.CheckInstant("until", until); err != nil {
 			return err
 		}
-		return pause(j, task.FromGo(until), d.Now(), a)
+		now, err := d.Store.Now(ctx)
+		if err != nil {
+			return err
+		}
+		return pause(j, task.FromGo(until), now, a)
 	})
 }
 
@@ -44,20 +54,34 @@ func (d *Desk) Resume(ctx context.Context, a Act) error {
 	return d.change(ctx, "resume", a, func(j *task.Job) error { resume(j); return nil })
 }
 
-// SkipNext says that the next fire does not run, and returns its time.
+// SkipNext says that the next fire does not run, and returns its time. A job remembers one such
+// fire, so another one is refused until the first has its record.
 func (d *Desk) SkipNext(ctx context.Context, a Act) (time.Time, error) {
 	var next task.Time
 	err := d.change(ctx, "skip next fire of", a, func(j *task.Job) (err error) {
-		next, err = skip(j, d.Now(), a)
+		now, err := d.Store.Now(ctx)
+		if err != nil {
+			return err
+		}
+		was := j.SkipUntil
+		next, err = skip(j, now, a)
+		if err == nil && j.LastFire < was && was < next {
+			return fmt.Errorf("the one of %s that is to be skipped has no record yet; try again "+
+				"when it has: %w", was.Go().Format(time.RFC3339), d.Conflict)
+		}
 		return err
 	})
 	if err != nil {
 		return time.Time{}, err
 	}
 	// The fire may have been made between the reading and the change.
-	if j, err := d.Find(ctx, a.Job); err != nil || j.LastFire >= next && j.SkipUntil == next {
+	switch j, err := d.Find(ctx, a.Job); {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("skip next fire of job %q: it is asked for, but whether it "+
+			"came in time is not known: %w", a.Job, err)
+	case j.LastFire >= next && j.SkipUntil == next:
 		return time.Time{}, fmt.Errorf("skip next fire of job %q: it is made already: %w", a.Job,
-			errors.Join(err, d.Conflict))
+			d.Conflict)
 	}
 	return next.Go(), nil
 }

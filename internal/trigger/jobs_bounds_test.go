@@ -232,6 +232,9 @@ func TestUpcoming(t *testing.T) {
 	want(0, "[1h0m0s 2h0m0s 3h0m0s]")
 	j.SkipUntil = began.Add(time.Hour)
 	want(0, "[2h0m0s 3h0m0s 4h0m0s]")
+	j.SkipUntil = began.Add(2 * time.Hour)
+	want(0, "[1h0m0s 3h0m0s 4h0m0s]")
+	j.SkipUntil = began.Add(time.Hour)
 	j.MaxFires, j.Fires = 5, 3
 	want(0, "[2h0m0s 3h0m0s]")
 	j.EndsAt = began.Add(2 * time.Hour)

@@ -19,41 +19,44 @@ type span struct {
 // pending says which records are due at now, in the order of their times. It is the one place where
 // misfire policies are: fires that were missed because nobody scheduled, because the job was
 // paused, or because a clock has jumped, are all fires between the cursor and now. At least one is
-// due.
+// due. What runs comes last, because a record that does not run names the task before all of them:
+// what comes after a fire that is to be skipped may be left for the next call.
 func (b *job) pending(now task.Time) []span {
 	var out []span
 	cursor := b.LastFire
-	if b.SkipUntil > cursor && b.next <= b.SkipUntil {
-		s := b.collapse(cursor, min(b.SkipUntil, now))
-		s.why = task.ByRequest
+	if at := b.SkipUntil; at > cursor && at <= now && b.due(at-1, at) {
+		if b.due(cursor, at-1) { // nobody asked to skip these
+			return b.limited(b.missed(nil, cursor, at-1, now))
+		}
+		s := span{at: at, n: 1, why: task.ByRequest}
 		if plant.On(plant.SkipRuns) {
 			s.why = 0
 		}
-		out, cursor = append(out, s), s.at
+		out, cursor = append(out, s), at
 	}
 	if b.due(cursor, now) {
-		out = b.missed(out, cursor, now)
+		out = b.missed(out, cursor, now, now)
 	}
 	return b.limited(out)
 }
 
-// missed applies the misfire policy to the fires after the cursor.
-func (b *job) missed(out []span, cursor, now task.Time) []span {
+// missed applies the misfire policy to the fires after the cursor and not after last.
+func (b *job) missed(out []span, cursor, last, now task.Time) []span {
 	switch b.Misfire {
 	case task.MisfireSkip:
-		late := now.Add(-b.grace()) - 1 // fires up to it are later than the grace
+		late := min(last, now.Add(-b.grace())-1) // fires up to it are later than the grace
 		if b.due(cursor, late) && !plant.On(plant.MisfireRuns) {
 			s := b.collapse(cursor, late)
 			s.why = task.Misfired
 			out, cursor = append(out, s), s.at
 		}
-		if !b.due(cursor, now) {
+		if !b.due(cursor, last) {
 			return out
 		}
 	case task.MisfireAll:
-		return b.each(out, cursor, now)
+		return b.each(out, cursor, last)
 	}
-	return append(out, b.collapse(cursor, now))
+	return append(out, b.collapse(cursor, last))
 }
 
 // each runs the fires after the cursor one by one, the latest ones if they are many.

@@ -3,6 +3,7 @@ package trigger
 import (
 	"crypto/sha256"
 	"fmt"
+	"slices"
 
 	"github.com/ax-sched/ax/task"
 )
@@ -56,14 +57,20 @@ func skipped(j *task.Job) string {
 // Upcoming returns the next n fires that will run, as far as time alone decides: not those that
 // are to be skipped, and none while the job is paused.
 func Upcoming(j *task.Job, now task.Time, n int) ([]task.Time, error) {
-	from := max(j.LastFire, now, j.SkipUntil)
+	from := max(j.LastFire, now)
 	if j.Paused(now) {
 		if j.PausedUntil == 0 {
 			return nil, nil
 		}
 		from = max(from, j.PausedUntil-1)
 	}
-	return Preview(j, from, n)
+	out, err := Preview(j, from, n)
+	i := slices.Index(out, j.SkipUntil)
+	if i < 0 {
+		return out, err
+	}
+	more, err := Preview(j, out[len(out)-1], 1) // one that is skipped does not count as a fire
+	return append(slices.Delete(out, i, i+1), more...), err
 }
 
 // manual builds the task of a run that a person has asked for. It is no fire: the cursor stays, and

@@ -26,6 +26,11 @@ func schemaVersion(c *lite.Conn, shared bool) (int, error) {
 	case app == 0 && tables == 0:
 		return 0, nil
 	case app != applicationID && !shared:
+		inside, err := number(c, "SELECT count(*) FROM sqlite_schema "+
+			"WHERE type = 'table' AND (name = 'ax_meta' OR name = 'ax_tasks')")
+		if err != nil || inside == 2 { // a shared file, and nothing has to be added to it
+			break
+		}
 		return 0, fmt.Errorf("%w: application id %#x, %d schema entries; sqlite.Shared adds the "+
 			"tables of ax to a file of your own", store.ErrDamaged, app, tables)
 	}
@@ -88,7 +93,7 @@ func upgrade(c *lite.Conn, all []sqlstore.Migration, o options) error {
 			return fmt.Errorf("migration %d, %s: %w", m.Version, m.Name, err)
 		}
 	}
-	if !o.shared {
+	if !o.shared && version == 0 { // a shared file keeps its own
 		if err := c.Exec(fmt.Sprintf("PRAGMA application_id = %d", applicationID)); err != nil {
 			return err
 		}

@@ -30,7 +30,7 @@ var _ store.Store = (*Store)(nil)
 
 // Open opens the database file, makes it if it does not exist, and brings its schema up to date.
 // The directory must exist. A file of a newer version gives store.ErrNewer, one that is damaged or
-// not of ax gives store.ErrDamaged and is left as it is.
+// has no tables of ax among its own (see Shared) gives store.ErrDamaged and is left as it is.
 func Open(path string, opts ...Option) (*Store, error) {
 	o := newOptions(opts)
 	conn, err := prepare(path, o)

@@ -42,8 +42,8 @@ func BusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d 
 
 // Shared lets ax live in a file that is the program's own, beside its tables: those of ax, whose
 // names begin with ax_, are added when they are missing, and the file's application id and the
-// other tables are left alone. The file becomes one in WAL mode. Without it a file that has tables
-// and is not of ax gives store.ErrDamaged.
+// other tables are left alone. The file becomes one in WAL mode. Without it a file that has other
+// tables and none of ax gives store.ErrDamaged; once ax is in it, it opens either way.
 func Shared() Option { return func(o *options) { o.shared = true } }
 
 func newOptions(opts []Option) options {

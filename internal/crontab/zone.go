@@ -1,4 +1,4 @@
-package main
+package crontab
 
 import (
 	"os"
@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// hostZone is the name of the machine's time zone, or "UTC" if the machine does not say. A name is
+// HostZone is the name of the machine's time zone, or "UTC" if the machine does not say. A name is
 // needed because jobs are stored: a zone "Local" would mean something else on another machine.
-func hostZone() string {
+func HostZone() string {
 	candidates := []string{strings.TrimPrefix(os.Getenv("TZ"), ":")}
 	if path, err := filepath.EvalSymlinks("/etc/localtime"); err == nil {
 		if _, name, ok := strings.Cut(path, "/zoneinfo/"); ok {

@@ -88,6 +88,7 @@ func newWorld(seed uint64) *world {
 		LeaseTTL: d.between(time.Second, 10*time.Second), Logger: quiet,
 		Grace:      d.between(200*time.Millisecond, 4*time.Second),
 		ZombieWait: d.between(time.Second, 5*time.Second)}
+	w.cfg.Poll = min(w.cfg.Poll, w.cfg.Window/2) // a longer one is refused
 	w.st = memory.New(memory.Options{Now: w.clock.now})
 	r := rules{calm: calm, slots: w.cfg.Slots, executorTTL: ttl, heartbeat: w.cfg.Heartbeat,
 		zombieWait: w.cfg.ZombieWait, limit: limitOf, policy: policyOf,

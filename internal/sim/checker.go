@@ -77,6 +77,7 @@ type shadow struct {
 	task.Task
 	log     []task.Entry
 	entered time.Duration // when it came into its state
+	busy    time.Duration // when it last found its overlap key busy
 	early   int           // claims since then that came too early
 }
 

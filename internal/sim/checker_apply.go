@@ -56,7 +56,9 @@ func (c *checker) refused(tr *task.Transition, res store.Result) {
 		}
 	case store.KeyBusy:
 		h := c.holds[tr.TakeKey]
-		ok = r != nil && h != nil && h != r
+		if ok = r != nil && h != nil && h != r; ok {
+			r.busy = c.at
+		}
 		if r != nil && r.Key != "" && r.State.Final() { // a new run needs its key again
 			_, busy := c.keys[[2]string{r.Kind, r.Key}]
 			ok = ok || busy

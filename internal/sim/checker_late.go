@@ -8,12 +8,13 @@ import (
 )
 
 // wait is how long a due task has waited with nothing in its way: since it was due by the store's
-// clock, came into its state, or the last disturbance of anything, whatever was last.
+// clock, came into its state, found its overlap key busy, or the last disturbance of anything,
+// whatever was last.
 func (c *checker) wait(r *shadow, now task.Time) time.Duration {
 	if p := c.leader; p == nil || p.over || p.stopping || p.still != nil {
 		c.disturbed() // nobody can lead
 	}
-	return c.at - max(c.at-now.Sub(r.RunAt), r.entered, c.quiet, c.kinds[r.Kind])
+	return c.at - max(c.at-now.Sub(r.RunAt), r.entered, r.busy, c.quiet, c.kinds[r.Kind])
 }
 
 // exempt reports whether a task may wait for longer than a run takes: one suspect runs at a time,
@@ -23,15 +24,21 @@ func (c *checker) exempt(r *shadow) bool {
 }
 
 // bound is how long a task may wait with nothing in its way. One that came with a time of the past
-// is found by the slow walk over overdue rows.
+// is found by the slow walk over overdue rows. One that found its overlap key busy asks again.
 func (c *checker) bound(r *shadow) time.Duration {
+	if r.busy > r.entered {
+		return c.late + keyPause
+	}
 	if r.UpdatedAt.Sub(r.RunAt) > 300*time.Millisecond {
 		return c.late + slowWalk
 	}
 	return c.late
 }
 
-const slowWalk = 6 * time.Second
+const (
+	slowWalk = 6 * time.Second
+	keyPause = time.Second
+)
 
 // leftInTime checks that a task which is claimed or skipped now did not wait too long (I2).
 func (c *checker) leftInTime(r *shadow, now task.Time) {

@@ -20,10 +20,15 @@ func (s *Store) PutJob(ctx context.Context, j task.Job) (put task.Job, err error
 		return task.Job{}, err
 	}
 	defer leave()
-	err = s.tx(ctx, s.readers, func(c *conn) error {
-		put, err = s.putJob(ctx, c, j)
-		return err
-	})
+	for range 10 { // who holds the name is another put of it or its fire, and soon done
+		err = s.tx(ctx, s.readers, func(c *conn) error {
+			put, err = s.putJob(ctx, c, j)
+			return err
+		})
+		if code(err) != codeLocked {
+			break
+		}
+	}
 	if code(err) == codeUnique {
 		err = errJobID
 	}

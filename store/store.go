@@ -101,6 +101,13 @@ type Result struct {
 	At      task.Time // the store's time of the transaction
 }
 
+// Into brings a row, as it was read, to what an applied transition has made of it.
+func (r Result) Into(t *task.Task, tr *task.Transition) {
+	t.Mutable = tr.Set
+	t.Resolve(r.At)
+	t.Version, t.UpdatedAt = r.Version, r.At
+}
+
 // Applier is the one verb that changes states.
 type Applier interface {
 	// Apply applies each transition on its own condition, all in one transaction with their

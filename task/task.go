@@ -36,6 +36,15 @@ type Task struct {
 	UpdatedAt Time
 }
 
+// ByID returns the tasks by their ids; the pointers are into ts.
+func ByID(ts []Task) map[ID]*Task {
+	m := make(map[ID]*Task, len(ts))
+	for i := range ts {
+		m[ts[i].ID] = &ts[i]
+	}
+	return m
+}
+
 // NoTimeout as a task's or kind's hard time-out means that an attempt may take for ever.
 const NoTimeout time.Duration = -1
 

@@ -295,9 +295,7 @@ func (c *Completer) settle(its []item, trs []*task.Transition, res []store.Resul
 	for i, it := range its {
 		switch res[i].Status {
 		case store.Applied:
-			it.t.Mutable = trs[i].Set
-			it.t.Resolve(res[i].At)
-			it.t.Version, it.t.UpdatedAt = res[i].Version, res[i].At
+			res[i].Into(it.t, trs[i])
 			if !it.stop {
 				c.cfg.Recorded(it.t, it.r)
 			}
@@ -331,10 +329,7 @@ func (c *Completer) refresh(ctx context.Context, batch []item) error {
 	if err != nil {
 		return err
 	}
-	byID := make(map[task.ID]*task.Task, len(rows))
-	for i := range rows {
-		byID[rows[i].ID] = &rows[i]
-	}
+	byID := task.ByID(rows)
 	for i := range batch {
 		it := &batch[i]
 		if !it.stale {

@@ -55,9 +55,7 @@ func Perform(ctx context.Context, st store.Store, id task.ID, by By, do Act) (*t
 		}
 		switch res[0].Status {
 		case store.Applied:
-			t.Mutable = tr.Set
-			t.Resolve(res[0].At)
-			t.Version, t.UpdatedAt = res[0].Version, res[0].At
+			res[0].Into(t, tr)
 			return t, nil
 		case store.Locked:
 			if busy++; busy > busyTries || !clock.Sleep(ctx, lockedPause/2) {

@@ -25,7 +25,10 @@ const (
 
 // take removes the rows of tasks that leave the queue, and asks for those of the next.
 func (a *ahead) take(its []admit.Item, left int) map[task.ID]*task.Task {
-	rows := make(map[task.ID]*task.Task, len(its))
+	var rows map[task.ID]*task.Task
+	if len(a.rows) > 0 { // mostly nothing waits, and nothing was read
+		rows = make(map[task.ID]*task.Task, len(its))
+	}
 	for _, it := range its {
 		row := a.rows[it.ID]
 		delete(a.rows, it.ID)

@@ -114,10 +114,7 @@ func (b *batch) read(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b.rows = make(map[task.ID]*task.Task, len(rows))
-	for i := range rows {
-		b.rows[rows[i].ID] = &rows[i]
-	}
+	b.rows = task.ByID(rows)
 	return nil
 }
 
@@ -170,7 +167,7 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 	for i, c := range cs {
 		if res[i].Status == store.Applied {
 			d.cfg.Settled(c.it)
-			moved(c.row, c.tr, res[i])
+			res[i].Into(c.row, c.tr)
 			switch {
 			case c.missed:
 				d.cfg.Skipped(c.row)
@@ -213,13 +210,6 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 	return b.skip(ctx, busy)
 }
 
-// moved writes an applied transition into the row as it was read.
-func moved(row *task.Task, tr *task.Transition, res store.Result) {
-	row.Mutable = tr.Set
-	row.Resolve(res.At)
-	row.Version, row.UpdatedAt = res.Version, res.At
-}
-
 // waits reports whether a task waits for its busy key instead of being skipped: its failures must
 // not hide among the skipped, its retries are its own, and what a person has asked of this task is
 // done. A job's run that a person has made is skipped as its fires are.
@@ -244,7 +234,7 @@ func (b *batch) skip(ctx context.Context, busy []claimed) error {
 		}
 		b.d.cfg.Settled(c.it)
 		if res[i].Status == store.Applied {
-			moved(c.row, trs[i], res[i])
+			res[i].Into(c.row, trs[i])
 			b.d.cfg.Skipped(c.row)
 		}
 	}

@@ -91,8 +91,8 @@ func (d *Dispatcher) Push(its []admit.Item) {
 
 // First adds a task that a person wants to run now: it is claimed before what waits in the buckets.
 // If the trigger pushes it too, the second claim finds that it has moved.
-func (d *Dispatcher) First(t *task.Task) {
-	d.Push([]admit.Item{{ID: t.ID, RunAt: t.RunAt, Kind: t.Kind, Bucket: admit.First}})
+func (d *Dispatcher) First(id task.ID, runAt task.Time, kind string) {
+	d.Push([]admit.Item{{ID: id, RunAt: runAt, Kind: kind, Bucket: admit.First}})
 }
 
 // Wake says that a slot may be free or that something is due.
@@ -155,7 +155,8 @@ func (d *Dispatcher) mayStart(epoch int64) bool {
 func (d *Dispatcher) Fence() store.Fence { return d.fence }
 
 // Workers is how many goroutines should call Run at the same time: while the claim of one is
-// being committed, the other reads the rows of the next. Measured on SQLite: a third more.
+// being committed, the other makes the next, unless a crowd waits. Measured: a third more on
+// SQLite, and a third less from due to start on PostgreSQL.
 const Workers = 2
 
 // Run claims and starts until ctx ends or the store says that a newer leader exists.

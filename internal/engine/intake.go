@@ -64,10 +64,8 @@ func (e *Engine) Made(rows []task.Task, ins []store.Inserted) {
 		r := &rows[i]
 		switch {
 		case in.Duplicate || in.State != task.Scheduled:
-		case r.TriggeredAt != 0 && r.Group == e.cfg.Group && e.cfg.Kinds.Has(r.Kind):
-			now := task.Task{ID: in.ID, Kind: r.Kind}
-			now.RunAt = in.RunAt
-			t.dispatch.First(&now)
+		case r.TriggeredAt != 0 && e.runs(r):
+			t.dispatch.First(in.ID, in.RunAt, r.Kind)
 		default:
 			t.trigger.Add(r.Group, r.Bucket, store.Due{
 				Mark: store.Mark{RunAt: in.RunAt, ID: in.ID}, Kind: r.Kind})
@@ -91,11 +89,16 @@ func (e *Engine) Moved(r *task.Task) {
 	case r.State.Final():
 		t.settled(r)
 	case r.State != task.Scheduled:
-	case r.TriggeredAt == r.RunAt && r.Group == e.cfg.Group && e.cfg.Kinds.Has(r.Kind):
-		t.dispatch.First(r)
+	case r.TriggeredAt == r.RunAt && e.runs(r):
+		t.dispatch.First(r.ID, r.RunAt, r.Kind)
 	default:
 		t.trigger.Add(r.Group, r.Bucket, due(r))
 	}
+}
+
+// runs reports whether this process is one that runs the task.
+func (e *Engine) runs(t *task.Task) bool {
+	return t.Group == e.cfg.Group && e.cfg.Kinds.Has(t.Kind)
 }
 
 // MadeTx says that a transaction of a caller's holds new rows, which are there when it commits.

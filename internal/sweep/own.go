@@ -113,10 +113,7 @@ func (o *Own) moved(ctx context.Context, running map[task.ID]found) error {
 		if err != nil {
 			return err
 		}
-		byID := make(map[task.ID]*task.Task, len(rows))
-		for i := range rows {
-			byID[rows[i].ID] = &rows[i]
-		}
+		byID := task.ByID(rows)
 		for x, f := range gone {
 			switch t := byID[f.task]; {
 			case t == nil || t.ExecutionID != x:

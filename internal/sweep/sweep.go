@@ -227,10 +227,10 @@ const mostExpired = 10
 // expire ends what waits past its ExpiresAt. Most of it was found by the claims; the rest waits for
 // something else than its time.
 func (s *Sweeper) expire(ctx context.Context) error {
+	if s.cfg.Expirer == nil {
+		return nil
+	}
 	for range mostExpired {
-		if s.cfg.Expirer == nil {
-			return nil
-		}
 		rows, err := s.cfg.Expirer.Expired(ctx, page)
 		if err != nil {
 			return fmt.Errorf("read expired tasks: %w", err)
@@ -266,11 +266,8 @@ func (s *Sweeper) apply(ctx context.Context, rows []task.Task, trs []*task.Trans
 			continue
 		}
 		n++
-		t := &rows[i]
-		t.Mutable = trs[i].Set
-		t.Resolve(res[i].At)
-		t.Version, t.UpdatedAt = res[i].Version, res[i].At
-		tell(t)
+		res[i].Into(&rows[i], trs[i])
+		tell(&rows[i])
 	}
 	return n, nil
 }

@@ -271,11 +271,7 @@ func (j *Jobs) tasks(ctx context.Context, ids []task.ID) (map[task.ID]*task.Task
 	if err != nil {
 		return nil, fmt.Errorf("read the tasks of the last fires: %w", err)
 	}
-	m := make(map[task.ID]*task.Task, len(rows))
-	for i := range rows {
-		m[rows[i].ID] = &rows[i]
-	}
-	return m, nil
+	return task.ByID(rows), nil
 }
 
 // fire records what is due of the first jobs, as many as fit into one transaction, and returns how

@@ -26,17 +26,10 @@ func (s *Store) Fire(
 	}
 	defer leave()
 	out := make([]store.FireResult, len(fires))
-	// Who holds a definition is another leader or a person who changes the job, and soon done: each
-	// of the tries waits for lockTimeout.
-	for range 10 {
-		err = s.tx(ctx, s.claimer, func(c *conn) error {
-			b := &firing{apply: applier{s: s, fence: f}, c: c, fires: fires, out: out}
-			return b.run(ctx)
-		})
-		if code(err) != codeLocked {
-			break
-		}
-	}
+	err = s.txOnJobs(ctx, s.claimer, func(c *conn) error {
+		b := &firing{apply: applier{s: s, fence: f}, c: c, fires: fires, out: out}
+		return b.run(ctx)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("fire: %w", explain(err))
 	}

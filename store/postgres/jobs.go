@@ -20,15 +20,10 @@ func (s *Store) PutJob(ctx context.Context, j task.Job) (put task.Job, err error
 		return task.Job{}, err
 	}
 	defer leave()
-	for range 10 { // who holds the name is another put of it or its fire, and soon done
-		err = s.tx(ctx, s.readers, func(c *conn) error {
-			put, err = s.putJob(ctx, c, j)
-			return err
-		})
-		if code(err) != codeLocked {
-			break
-		}
-	}
+	err = s.txOnJobs(ctx, s.readers, func(c *conn) error {
+		put, err = s.putJob(ctx, c, j)
+		return err
+	})
 	if code(err) == codeUnique {
 		err = errJobID
 	}
@@ -36,6 +31,18 @@ func (s *Store) PutJob(ctx context.Context, j task.Job) (put task.Job, err error
 		return task.Job{}, fmt.Errorf("put job %q: %w", j.Name, explain(err))
 	}
 	return put, nil
+}
+
+// txOnJobs is tx for what holds definitions. Who else holds one is a leader that fires it or
+// somebody who changes it, and soon done, so a lock is waited for several times: each try takes
+// lockTimeout.
+func (s *Store) txOnJobs(ctx context.Context, l line, fn func(c *conn) error) (err error) {
+	for range 10 {
+		if err = s.tx(ctx, l, fn); code(err) != codeLocked {
+			break
+		}
+	}
+	return err
 }
 
 var errJobID = &task.InputError{Field: "id",

@@ -60,7 +60,7 @@ type Control struct {
 	PausedBy    string
 	PauseReason string
 
-	SkipUntil  Time // fires up to this one do not run: SKIPPED(request)
+	SkipUntil  Time // the fire of this time does not run: SKIPPED(request)
 	SkipBy     string
 	SkipReason string
 }

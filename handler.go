@@ -184,16 +184,8 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 		return &InputError{Field: "handler", Reason: "is nil"}
 	}
 	r := &registration{Handler: h, Policy: s.kinds.Base()}
-	for _, o := range opts {
-		if o == nil {
-			return &InputError{Field: "option", Reason: "is nil"}
-		}
-		if err := o(r); err != nil {
-			return err
-		}
-	}
-	if r.Once && (r.Policy.MaxRetries != 0 || r.Policy.OnUnknown != HoldUnknown) {
-		return &InputError{Field: "AtMostOnce", Reason: "does not go with retries; leave one out"}
+	if err := kinds.Fit(r, opts); err != nil {
+		return err
 	}
 	if err := r.Wrap(s.cfg.Middleware); err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/internal/trigger"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
@@ -173,48 +172,28 @@ func act(job string, by By) trigger.Act {
 }
 
 // Jobs returns the definitions in the order in which they were made.
-func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
-	all, err := s.store.Jobs(ctx, 0)
-	if err != nil {
-		return nil, fmt.Errorf("jobs: %w", err)
-	}
-	live := all[:0]
-	for _, j := range all {
-		if j.DeletedAt == 0 {
-			live = append(live, j)
-		}
-	}
-	return live, nil
-}
+func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) { return s.desk().Jobs(ctx) }
 
 // job checks a spec and builds its row.
 func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
-	if err := kinds.Fill(spec.Args, &spec.Kind, &spec.Payload); err != nil {
-		return task.Job{}, err
-	}
-	err := errors.Join(
-		task.CheckName("name", spec.Name, false),
-		s.check(&NewTask{Kind: spec.Kind, Payload: spec.Payload, Priority: spec.Priority,
-			Timeout: spec.Timeout, MaxRetries: spec.MaxRetries, Retry: spec.Retry,
-			Service: spec.Service, Labels: spec.Labels}),
-		checkOverlap(spec.Overlap), spec.Schedule.err,
-		task.CheckInstant("starts_at", spec.StartsAt), task.CheckInstant("ends_at", spec.EndsAt),
-	)
+	t, err := s.row(NewTask{Kind: spec.Kind, Payload: spec.Payload, Args: spec.Args,
+		Priority: spec.Priority, Timeout: spec.Timeout, MaxRetries: spec.MaxRetries,
+		Retry: spec.Retry, Service: spec.Service, Labels: spec.Labels})
+	err = errors.Join(task.CheckName("name", spec.Name, false), err, checkOverlap(spec.Overlap),
+		spec.Schedule.err, task.CheckInstant("starts_at", spec.StartsAt),
+		task.CheckInstant("ends_at", spec.EndsAt))
 	if err != nil {
 		return task.Job{}, err
 	}
-	j := task.Job{ID: s.newID(), Name: spec.Name, Schedule: spec.Schedule.s, Kind: spec.Kind,
-		Group: s.cfg.Group, Payload: spec.Payload, Bucket: spec.Priority.OrNormal(),
+	j := task.Job{ID: t.ID, Name: spec.Name, Schedule: spec.Schedule.s, Kind: t.Kind,
+		Group: t.Group, Payload: t.Payload, Bucket: t.Bucket,
 		Overlap: task.OverlapSkip, OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
 		MisfireGrace: spec.MisfireGrace, MisfireCap: spec.MisfireCap, Jitter: spec.Jitter,
 		StartsAt: task.FromGo(spec.StartsAt), EndsAt: task.FromGo(spec.EndsAt),
-		MaxFires: int64(spec.MaxFires), Timeout: spec.Timeout, Labels: spec.Labels}
+		MaxFires: int64(spec.MaxFires), Timeout: t.Timeout, Labels: t.Labels,
+		MaxRetries: t.MaxRetries, RetryPolicy: t.RetryPolicy, OwnerService: t.OwnerService}
 	if spec.Overlap == Allow {
 		j.Overlap = task.OverlapAllow
-	}
-	if j.MaxRetries, j.RetryPolicy, j.OwnerService, err = s.own(spec.MaxRetries, spec.Retry,
-		spec.Service); err != nil {
-		return task.Job{}, err
 	}
 	if j.Schedule.At != 0 {
 		j.LastFire = j.Schedule.At - 1 // else the cursor of a new job stands at now, maybe past it
@@ -236,9 +215,5 @@ func (s *Scheduler) NextFires(j task.Job, n int) ([]time.Time, error) {
 	if err != nil {
 		return nil, fmt.Errorf("next fires of job %q: %w", j.Name, err)
 	}
-	out := make([]time.Time, len(ts))
-	for i, t := range ts {
-		out[i] = t.Go()
-	}
-	return out, nil
+	return task.GoTimes(ts), nil
 }

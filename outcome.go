@@ -2,71 +2,37 @@ package ax
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
 )
 
-// steer is an error by which a handler says what shall happen.
-type steer struct {
-	outcome  task.Outcome
-	delay    time.Duration
-	hasDelay bool
-	err      error
-}
-
-func (e *steer) Error() string {
-	if e.err != nil {
-		return e.err.Error()
-	}
-	return fmt.Sprintf("%s for %s", e.outcome, e.delay)
-}
-
-func (e *steer) Unwrap() error { return e.err }
-
 // Permanent says that no retry can help: the task becomes DEAD(permanent). An error type with the
 // method of retry.Classed can say so itself.
-func Permanent(err error) error { return retry.Permanent(orUnnamed(err)) }
+func Permanent(err error) error { return retry.Permanent(complete.Named(err)) }
 
 // Cancel ends the task as CANCELED: the work is not wanted any more.
-func Cancel(err error) error { return &steer{outcome: task.OutCanceled, err: orUnnamed(err)} }
+func Cancel(err error) error {
+	return &complete.Steer{Outcome: task.OutCanceled, Err: complete.Named(err)}
+}
 
 // Snooze puts the task back for d without spending a retry: it is too early.
-func Snooze(d time.Duration) error { return &steer{outcome: task.OutSnoozed, delay: max(d, 0)} }
+func Snooze(d time.Duration) error {
+	return &complete.Steer{Outcome: task.OutSnoozed, Delay: max(d, 0)}
+}
 
 // RetryIn fails the attempt with err and retries after d instead of the policy's backoff; the
 // retry counts as any other.
 func RetryIn(d time.Duration, err error) error {
-	return &steer{outcome: task.OutFailed, delay: max(d, 0), hasDelay: true, err: orUnnamed(err)}
+	return &complete.Steer{Outcome: task.OutFailed, Delay: max(d, 0), HasDelay: true,
+		Err: complete.Named(err)}
 }
 
 // Release hands the task back at once without spending a retry, as a process does that stops.
-func Release() error { return &steer{outcome: task.OutReleased} }
-
-func orUnnamed(err error) error {
-	if err == nil {
-		return errors.New("no reason given")
-	}
-	return err
-}
-
-// report says what a handler's error means.
-func report(err error) task.Report {
-	if err == nil {
-		return task.Report{Outcome: task.OutSucceeded}
-	}
-	r := task.Report{Outcome: task.OutFailed, Error: err.Error(),
-		Permanent: retry.ClassOf(err) == retry.ClassPermanent}
-	var s *steer
-	if errors.As(err, &s) {
-		r.Outcome, r.Delay, r.HasDelay = s.outcome, s.delay, s.hasDelay
-	}
-	return r
-}
+func Release() error { return &complete.Steer{Outcome: task.OutReleased} }
 
 type contextKey struct{}
 
@@ -106,5 +72,5 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) task.Report {
 	}
 	own := seen(t)
 	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
-	return report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
+	return complete.Report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
 }

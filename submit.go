@@ -2,8 +2,8 @@ package ax
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -176,25 +176,32 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	if err := kinds.Fill(n.Args, &n.Kind, &n.Payload); err != nil {
 		return task.Task{}, err
 	}
-	if err := s.check(&n); err != nil {
+	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group, Payload: n.Payload,
+		Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
+		Timeout: n.Timeout, Labels: n.Labels, OnUnknown: n.OnUnknown,
+		ExpiresAt: task.FromGo(n.ExpiresAt), MaxLateness: n.MaxLateness, MaxLifetime: n.MaxLifetime,
+		OwnerService: cmp.Or(n.Service, s.cfg.Service)}
+	var errs [4]error
+	if n.AtMostOnce {
+		if n.MaxRetries != nil && *n.MaxRetries > 0 || n.OnUnknown == RetryUnknown {
+			errs[0] = &InputError{Field: "at_most_once",
+				Reason: "does not go with retries; leave MaxRetries and OnUnknown out"}
+		}
+		n.MaxRetries, t.OnUnknown = Int(0), HoldUnknown
+	}
+	if s.cfg.RequireKind && s.kinds.Find(n.Kind) == nil {
+		errs[1] = &InputError{Field: "kind", Err: ErrUnknownKind,
+			Reason: fmt.Sprintf("%q has no handler in this process", n.Kind)}
+	}
+	t.MaxRetries, t.RetryPolicy, errs[2] = kinds.Own(n.MaxRetries, n.Retry, s.cfg.Logger)
+	errs[3] = errors.Join(task.CheckDue(n.Delay, n.RunAt), task.CheckExpires(n.ExpiresAt, n.RunAt))
+	if err := errors.Join(t.CheckInput(), errors.Join(errs[:]...)); err != nil {
 		return task.Task{}, err
 	}
 	// The caller keeps its slices and maps: the handler may run while it uses them again.
-	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group,
-		Payload: bytes.Clone(n.Payload),
-		Bucket:  n.Priority.OrNormal(), FireTime: task.StoreNow,
-		Timeout: n.Timeout, Labels: maps.Clone(n.Labels), OnUnknown: n.OnUnknown,
-		ExpiresAt: task.FromGo(n.ExpiresAt), MaxLateness: n.MaxLateness, MaxLifetime: n.MaxLifetime}
-	if n.AtMostOnce {
-		n.MaxRetries, t.OnUnknown = Int(0), HoldUnknown
-	}
+	t.Payload, t.Labels = bytes.Clone(t.Payload), maps.Clone(t.Labels)
 	if t.ID.IsZero() {
 		t.ID = s.newID()
-	}
-	var err error
-	if t.MaxRetries, t.RetryPolicy, t.OwnerService, err = s.own(n.MaxRetries, n.Retry,
-		n.Service); err != nil {
-		return task.Task{}, err
 	}
 	t.State, t.Run = task.Scheduled, 1
 	t.RunAt, t.RunIn = task.StoreNow, n.Delay
@@ -202,60 +209,4 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 		t.RunAt, t.RunIn = task.FromGo(n.RunAt), 0
 	}
 	return t, nil
-}
-
-// own turns optional fields into their stored form: what is not set is the kind's or the
-// scheduler's.
-func (s *Scheduler) own(retries *int, p *retry.Policy, service string) (int, string, string,
-	error) {
-	n, policy := -1, ""
-	if retries != nil {
-		n = *retries
-	}
-	if p != nil {
-		b, err := json.Marshal(*p)
-		if err != nil {
-			return 0, "", "", &InputError{Field: "retry", Reason: err.Error(), Err: err}
-		}
-		policy = string(b)
-		if m, ok := p.Fits(max(n, 0)); !ok {
-			s.cfg.Logger.Warn("retry policy does not fit its budget", "detail", m.String())
-		}
-	}
-	if service == "" {
-		service = s.cfg.Service
-	}
-	return n, policy, service, nil
-}
-
-func (s *Scheduler) check(n *NewTask) error {
-	errs := []error{
-		task.CheckName("kind", n.Kind, false),
-		task.CheckName("key", n.Key, true),
-		task.CheckName("service", n.Service, true),
-		task.CheckPayload(n.Payload), task.CheckDue(n.Delay, n.RunAt), task.CheckBucket(n.Priority),
-		task.CheckTimeout(n.Timeout), task.CheckLabels(n.Labels),
-		task.CheckExpires(n.ExpiresAt, n.RunAt), task.CheckUnknown(n.OnUnknown),
-		task.CheckSpan("max_lateness", n.MaxLateness), task.CheckSpan("max_lifetime", n.MaxLifetime),
-	}
-	if n.AtMostOnce && (n.MaxRetries != nil && *n.MaxRetries > 0 || n.OnUnknown == RetryUnknown) {
-		errs = append(errs, &InputError{Field: "at_most_once",
-			Reason: "does not go with retries; leave MaxRetries and OnUnknown out"})
-	}
-	if n.MaxRetries != nil {
-		errs = append(errs, task.CheckRetries("max_retries", *n.MaxRetries))
-	}
-	if n.Retry != nil {
-		if err := n.Retry.Validate(); err != nil {
-			errs = append(errs, &InputError{Field: "retry", Reason: err.Error(), Err: err})
-		} else if n.Retry.Func != nil {
-			errs = append(errs, &InputError{Field: "retry",
-				Reason: "has a Func, which cannot be stored; give it to Handle with ax.Retry"})
-		}
-	}
-	if s.cfg.RequireKind && s.kinds.Find(n.Kind) == nil {
-		errs = append(errs, &InputError{Field: "kind", Err: ErrUnknownKind,
-			Reason: fmt.Sprintf("%q has no handler in this process", n.Kind)})
-	}
-	return errors.Join(errs...)
 }

@@ -3,7 +3,6 @@ package ax
 import (
 	"context"
 	"fmt"
-	"reflect"
 
 	"github.com/ax-sched/ax/internal/kinds"
 )
@@ -28,18 +27,16 @@ type TaskOf[T Args] struct {
 // would help. T is the struct itself, not a pointer to it.
 func HandleFunc[T Args](s *Scheduler, h func(ctx context.Context, t *TaskOf[T]) error,
 	opts ...HandleOption) error {
-	typ := reflect.TypeFor[T]()
-	if k := typ.Kind(); k == reflect.Pointer || k == reflect.Interface {
-		err := fmt.Errorf("handle %s: %w", typ, &InputError{Field: "Args", Reason: "is a pointer " +
-			"or an interface; take the struct itself, and give its Kind a value receiver"})
+	kind, err := kinds.Typed[T]()
+	if err != nil {
+		err = fmt.Errorf("handle %s: %w", kind, err)
 		s.kinds.Fail(err)
 		return err
 	}
-	var none T
 	if h == nil {
-		return s.Handle(none.Kind(), nil, opts...)
+		return s.Handle(kind, nil, opts...)
 	}
-	return s.Handle(none.Kind(), func(ctx context.Context, t *Task) error {
+	return s.Handle(kind, func(ctx context.Context, t *Task) error {
 		args, err := kinds.Decode[T](t.Payload)
 		if err != nil {
 			return Permanent(fmt.Errorf("kind %q: %w", t.Kind, err))

@@ -1,9 +1,18 @@
 package task
 
 import (
+	"errors"
 	"fmt"
 	"time"
 )
+
+// CheckInput reports each field of a new row that a caller has set to what cannot be taken.
+func (t *Task) CheckInput() error {
+	return errors.Join(CheckName("kind", t.Kind, false), CheckName("key", t.Key, true),
+		CheckName("service", t.OwnerService, true), CheckPayload(t.Payload), CheckBucket(t.Bucket),
+		CheckTimeout(t.Timeout), CheckLabels(t.Labels), CheckUnknown(t.OnUnknown),
+		CheckSpan("max_lateness", t.MaxLateness), CheckSpan("max_lifetime", t.MaxLifetime))
+}
 
 // CheckDue checks when a task shall run: after a delay, at an instant, or, with neither, at once.
 func CheckDue(delay time.Duration, at time.Time) error {

@@ -42,6 +42,15 @@ func (t Time) Go() time.Time {
 	return time.UnixMicro(int64(t)).UTC()
 }
 
+// GoTimes converts instants, as Go does.
+func GoTimes(ts []Time) []time.Time {
+	out := make([]time.Time, len(ts))
+	for i, t := range ts {
+		out[i] = t.Go()
+	}
+	return out
+}
+
 // Add returns t + d. It saturates at MaxTime, because a sum that overflows would run at once what
 // was meant for the far future, and at the first instant after MinTime, because smaller values mean
 // something else.

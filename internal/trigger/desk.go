@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/ax-sched/ax/store"
@@ -133,6 +134,15 @@ func (d *Desk) Find(ctx context.Context, name string) (task.Job, error) {
 		err = store.ErrNotFound
 	}
 	return task.Job{}, err
+}
+
+// Jobs reads the definitions that were not deleted.
+func (d *Desk) Jobs(ctx context.Context) ([]task.Job, error) {
+	all, err := d.Store.Jobs(ctx, 0)
+	if err != nil {
+		return nil, fmt.Errorf("jobs: %w", err)
+	}
+	return slices.DeleteFunc(all, func(j task.Job) bool { return j.DeletedAt != 0 }), nil
 }
 
 // Run says how a job is run now; the zero value is usable.

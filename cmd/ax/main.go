@@ -13,6 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/bench"
 )
 
 // cli lists the commands; each is in the file of its name.
@@ -21,7 +22,7 @@ type cli struct {
 	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
 	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
-	Bench   benchCmd   `cmd:"" help:"Measure this machine and database."`
+	Bench   bench.Cmd  `cmd:"" help:"Measure this machine and database."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 
@@ -57,6 +58,7 @@ func execute(args []string, out, errs io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	parsed.BindTo(ctx, (*context.Context)(nil))
+	parsed.Bind(&bench.Env{Open: openStore, Out: out})
 	if err := parsed.Run(&app{ctx: ctx, out: out, err: errs}); err != nil {
 		return fail(errs, err)
 	}

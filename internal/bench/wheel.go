@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"fmt"
@@ -9,15 +9,15 @@ import (
 	"github.com/ax-sched/ax/internal/wheel"
 )
 
-// benchWheel measures the timing wheel alone.
-type benchWheel struct {
+// wheelCmd measures the timing wheel alone.
+type wheelCmd struct {
 	Timers []int `help:"Numbers of pending timers." default:"1000000,10000000"`
 	Runs   int   `help:"Runs whose median is printed." default:"3"`
 	JSON   bool  `help:"Print JSON, one object a line." name:"json"`
 }
 
-func (c *benchWheel) Run() error {
-	b := benchStore{Runs: c.Runs, JSON: c.JSON}.bencher()
+func (c *wheelCmd) Run(e *Env) error {
+	b := e.bencher(target{Runs: c.Runs, JSON: c.JSON})
 	for _, n := range c.Timers {
 		if n < 1 {
 			return fmt.Errorf("--timers: %d; use 1 or more", n)
@@ -35,7 +35,7 @@ const (
 	wheelOps  = 200_000
 )
 
-func (c *benchWheel) measure(b *bencher, n int) {
+func (c *wheelCmd) measure(b *bencher, n int) {
 	due := func() int64 { return 1 + rand.Int64N(wheelSpan) }
 	var dues [wheelOps]int64
 	for i := range dues {

@@ -1,4 +1,5 @@
-package main
+// Package bench is `ax bench`: what ax does on the machine and the database at hand.
+package bench
 
 import (
 	"cmp"
@@ -17,18 +18,18 @@ import (
 	"github.com/ax-sched/ax"
 )
 
-// benchCmd measures ax on the machine and database at hand. Figures are medians of --runs runs;
+// Cmd measures ax on the machine and database at hand. Figures are medians of --runs runs;
 // compare them only with figures of the same run of the same machine.
-type benchCmd struct {
-	Submit     benchSubmit     `cmd:"" help:"Tasks made a second, one by one and in bulk."`
-	Throughput benchThroughput `cmd:"" help:"Stored no-op tasks brought to SUCCEEDED a second."`
-	Latency    benchLatency    `cmd:"" help:"Submit to start, and start minus due at fixed rates."`
-	Idle       benchIdle       `cmd:"" help:"What many waiting tasks cost: memory, CPU, statements."`
-	Wheel      benchWheel      `cmd:"" help:"Cost of a timer in the wheel; no database."`
+type Cmd struct {
+	Submit     submitCmd     `cmd:"" help:"Tasks made a second, one by one and in bulk."`
+	Throughput throughputCmd `cmd:"" help:"Stored no-op tasks brought to SUCCEEDED a second."`
+	Latency    latencyCmd    `cmd:"" help:"Submit to start, and start minus due at fixed rates."`
+	Idle       idleCmd       `cmd:"" help:"What many waiting tasks cost: memory, CPU, statements."`
+	Wheel      wheelCmd      `cmd:"" help:"Cost of a timer in the wheel; no database."`
 }
 
-// benchStore is what the benchmarks that need a database share.
-type benchStore struct {
+// target is what the benchmarks that need a database share.
+type target struct {
 	DB   string `help:"Database; default: a new SQLite file that is deleted at the end." env:"AX_DB"`
 	Runs int    `help:"Runs whose median is printed." default:"3"`
 	JSON bool   `help:"Print JSON, one object a line." name:"json"`
@@ -48,26 +49,34 @@ type figure struct {
 
 // bencher prints figures and opens databases.
 type bencher struct {
-	benchStore
-	out io.Writer
+	target
+	env *Env
 }
 
-func (b benchStore) bencher() *bencher { return &bencher{benchStore: b, out: os.Stdout} }
+// Env is what the commands are given, bound by pointer.
+type Env struct {
+	// Open opens the database that a DSN names, and makes a file that does not exist.
+	Open func(ctx context.Context, dsn string) (ax.Store, error)
+	// Out takes the figures.
+	Out io.Writer
+}
+
+func (e *Env) bencher(t target) *bencher { return &bencher{target: t, env: e} }
 
 func (b *bencher) print(f figure) {
 	if b.JSON {
 		line, _ := json.Marshal(f) // plain numbers and strings cannot fail
-		fmt.Fprintf(b.out, "%s\n", line)
+		fmt.Fprintf(b.env.Out, "%s\n", line)
 		return
 	}
-	fmt.Fprintf(b.out, "%-58s %12s %-8s", f.Name, number(f.Value), f.Unit)
+	fmt.Fprintf(b.env.Out, "%-58s %12s %-8s", f.Name, number(f.Value), f.Unit)
 	if f.Runs > 1 {
-		fmt.Fprintf(b.out, " (min %s, max %s, n=%d)", number(f.Min), number(f.Max), f.Runs)
+		fmt.Fprintf(b.env.Out, " (min %s, max %s, n=%d)", number(f.Min), number(f.Max), f.Runs)
 	}
 	if f.Detail != "" {
-		fmt.Fprintf(b.out, " %s", f.Detail)
+		fmt.Fprintf(b.env.Out, " %s", f.Detail)
 	}
-	fmt.Fprintln(b.out)
+	fmt.Fprintln(b.env.Out)
 }
 
 // number prints three digits that matter.
@@ -102,7 +111,7 @@ func (b *bencher) rate(name, unit string, f func() (float64, error)) error {
 // figures then include what its tables hold.
 func (b *bencher) open(ctx context.Context) (ax.Store, func(), error) {
 	if b.DB != "" {
-		st, err := openStore(ctx, b.DB)
+		st, err := b.env.Open(ctx, b.DB)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -112,7 +121,7 @@ func (b *bencher) open(ctx context.Context) (ax.Store, func(), error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	st, err := openStore(ctx, "sqlite:"+filepath.Join(dir, "ax.db"))
+	st, err := b.env.Open(ctx, "sqlite:"+filepath.Join(dir, "ax.db"))
 	if err != nil {
 		os.RemoveAll(dir)
 		return nil, nil, err
@@ -123,6 +132,18 @@ func (b *bencher) open(ctx context.Context) (ax.Store, func(), error) {
 // warnings logs to stderr only what spoils a figure.
 func warnings() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+}
+
+// pause waits for d, or returns why ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // kindOf gives each measurement a kind of its own, so that tasks of an earlier one are not run.

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/ax-sched/ax"
 )
 
-// benchIdle measures what a scheduler costs while many tasks wait for their time.
-type benchIdle struct {
-	benchStore `embed:""`
-	Tasks      int           `help:"Waiting tasks, due over days." short:"n" default:"1000000"`
-	For        time.Duration `help:"How long to watch." default:"20s"`
+// idleCmd measures what a scheduler costs while many tasks wait for their time.
+type idleCmd struct {
+	target `embed:""`
+	Tasks  int           `help:"Waiting tasks, due over days." short:"n" default:"1000000"`
+	For    time.Duration `help:"How long to watch." default:"20s"`
 }
 
-func (c *benchIdle) Run(ctx context.Context) error {
-	b := c.bencher()
+func (c *idleCmd) Run(ctx context.Context, e *Env) error {
+	b := e.bencher(c.target)
 	b.Runs = 1
 	st, done, err := b.open(ctx)
 	if err != nil {
@@ -62,9 +62,13 @@ func (c *benchIdle) Run(ctx context.Context) error {
 	}
 	b.print(figure{Name: fmt.Sprintf("start to ready with %d waiting tasks", c.Tasks),
 		Value: time.Since(start).Seconds(), Unit: "s"})
-	time.Sleep(5 * time.Second) // the window is being read
+	if err := pause(ctx, 5*time.Second); err != nil { // the window is being read
+		return err
+	}
 	cpu, calls := cpuTime(), counted.n.Load()
-	time.Sleep(c.For)
+	if err := pause(ctx, c.For); err != nil {
+		return err
+	}
 	b.print(figure{Name: "CPU while idle", Unit: "% core",
 		Value: 100 * (cpuTime() - cpu).Seconds() / c.For.Seconds()})
 	b.print(figure{Name: "statements while idle", Unit: "1/s",
@@ -76,7 +80,7 @@ func (c *benchIdle) Run(ctx context.Context) error {
 }
 
 // fill stores tasks that are due from ten minutes to ten days from now.
-func (c *benchIdle) fill(ctx context.Context, a *ax.Scheduler, kind string) error {
+func (c *idleCmd) fill(ctx context.Context, a *ax.Scheduler, kind string) error {
 	for i := 0; i < c.Tasks; i += 1000 {
 		ts := make([]ax.NewTask, min(1000, c.Tasks-i))
 		for k := range ts {

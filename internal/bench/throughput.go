@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
-// benchThroughput measures how fast stored tasks are claimed, run and recorded, with full history.
-type benchThroughput struct {
-	benchStore `embed:""`
-	Tasks      int `help:"Stored no-op tasks." short:"n" default:"100000"`
-	Slots      int `help:"Slots; default as the library." default:"0"`
+// throughputCmd measures how fast stored tasks are claimed, run and recorded, with full history.
+type throughputCmd struct {
+	target `embed:""`
+	Tasks  int `help:"Stored no-op tasks." short:"n" default:"100000"`
+	Slots  int `help:"Slots; default as the library." default:"0"`
 }
 
-func (c *benchThroughput) Run(ctx context.Context) error {
-	b := c.bencher()
+func (c *throughputCmd) Run(ctx context.Context, e *Env) error {
+	b := e.bencher(c.target)
 	name := fmt.Sprintf("%d stored no-op tasks to SUCCEEDED", c.Tasks)
 	return b.rate(name, "tasks/s", func() (float64, error) { return c.once(ctx, b) })
 }
 
-func (c *benchThroughput) once(ctx context.Context, b *bencher) (float64, error) {
+func (c *throughputCmd) once(ctx context.Context, b *bencher) (float64, error) {
 	st, done, err := b.open(ctx)
 	if err != nil {
 		return 0, err
@@ -73,7 +73,9 @@ func (c *benchThroughput) once(ctx context.Context, b *bencher) (float64, error)
 		if len(live) == 0 {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		if err := pause(ctx, time.Millisecond); err != nil {
+			return 0, err
+		}
 	}
 	took := time.Since(start)
 	after, err := succeeded(ctx, st)

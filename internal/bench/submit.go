@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 	"github.com/ax-sched/ax/internal/group"
 )
 
-// benchSubmit measures how fast durable tasks are made.
-type benchSubmit struct {
-	benchStore `embed:""`
-	Callers    []int         `help:"Numbers of goroutines that submit one by one." default:"1,32"`
-	Many       int           `help:"Tasks of one SubmitMany." default:"1000"`
-	For        time.Duration `help:"Length of a run." default:"2s"`
+// submitCmd measures how fast durable tasks are made.
+type submitCmd struct {
+	target  `embed:""`
+	Callers []int         `help:"Numbers of goroutines that submit one by one." default:"1,32"`
+	Many    int           `help:"Tasks of one SubmitMany." default:"1000"`
+	For     time.Duration `help:"Length of a run." default:"2s"`
 }
 
-func (c *benchSubmit) Run(ctx context.Context) error {
-	b := c.bencher()
+func (c *submitCmd) Run(ctx context.Context, e *Env) error {
+	b := e.bencher(c.target)
 	st, done, err := b.open(ctx)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (c *benchSubmit) Run(ctx context.Context) error {
 }
 
 // loop calls f from n goroutines and returns tasks a second; each call makes per tasks.
-func (c *benchSubmit) loop(ctx context.Context, n, per int, f func(i int64) error) (float64,
+func (c *submitCmd) loop(ctx context.Context, n, per int, f func(i int64) error) (float64,
 	error) {
 	var calls atomic.Int64
 	var failed atomic.Pointer[error]

@@ -1,4 +1,4 @@
-package main
+package bench
 
 import (
 	"context"
@@ -10,18 +10,18 @@ import (
 	"github.com/ax-sched/ax"
 )
 
-// benchLatency measures how late handlers start.
-type benchLatency struct {
-	benchStore `embed:""`
-	Rates      []int         `help:"Tasks due a second." default:"500,1500,3000"`
-	For        time.Duration `help:"Length of each rate." default:"20s"`
-	Submits    int           `help:"Submits measured one by one." default:"500"`
-	Beyond     int           `help:"Tasks due beyond the window." default:"10000"`
-	Slots      int           `help:"Slots; default as the library." default:"0"`
+// latencyCmd measures how late handlers start.
+type latencyCmd struct {
+	target  `embed:""`
+	Rates   []int         `help:"Tasks due a second." default:"500,1500,3000"`
+	For     time.Duration `help:"Length of each rate." default:"20s"`
+	Submits int           `help:"Submits measured one by one." default:"500"`
+	Beyond  int           `help:"Tasks due beyond the window." default:"10000"`
+	Slots   int           `help:"Slots; default as the library." default:"0"`
 }
 
-func (c *benchLatency) Run(ctx context.Context) error {
-	b := c.bencher()
+func (c *latencyCmd) Run(ctx context.Context, e *Env) error {
+	b := e.bencher(c.target)
 	if c.Submits > 0 {
 		if err := c.submitToStart(ctx, b); err != nil {
 			return err
@@ -45,7 +45,7 @@ func (c *benchLatency) Run(ctx context.Context) error {
 }
 
 // submitToStart submits one task every 13 ms, a distance that meets every phase of a poll.
-func (c *benchLatency) submitToStart(ctx context.Context, b *bencher) error {
+func (c *latencyCmd) submitToStart(ctx context.Context, b *bencher) error {
 	st, done, err := b.open(ctx)
 	if err != nil {
 		return err
@@ -72,13 +72,17 @@ func (c *benchLatency) submitToStart(ctx context.Context, b *bencher) error {
 	}
 	g := background(ctx, a)
 	defer g.Stop(0)
-	time.Sleep(500 * time.Millisecond)
+	if err := pause(ctx, 500*time.Millisecond); err != nil {
+		return err
+	}
 	for range c.Submits {
 		payload := binary.LittleEndian.AppendUint64(nil, uint64(time.Now().UnixNano()))
 		if _, err := a.Submit(ctx, ax.NewTask{Kind: kind, Payload: payload}); err != nil {
 			return err
 		}
-		time.Sleep(13 * time.Millisecond)
+		if err := pause(ctx, 13*time.Millisecond); err != nil {
+			return err
+		}
 	}
 	for range c.Submits {
 		select {
@@ -103,7 +107,7 @@ type firing struct {
 
 // fire lets tasks fall due and measures start minus due by this host's clock, which is the
 // store's too where the database runs on the same machine.
-func (c *benchLatency) fire(ctx context.Context, b *bencher, name string, f firing) error {
+func (c *latencyCmd) fire(ctx context.Context, b *bencher, name string, f firing) error {
 	st, done, err := b.open(ctx)
 	if err != nil {
 		return err

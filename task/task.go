@@ -92,29 +92,14 @@ func (m *Mutable) Resolve(now Time) {
 	}
 }
 
-// HoldsKey reports whether the row keeps its overlap key: while an execution may run, and when
-// nobody knows whether it does.
+// HoldsKey reports whether the row keeps its overlap key: while an execution may run, when nobody
+// knows whether it does, and with [OverlapQueue] from the first attempt of a run to its end.
 func (t *Task) HoldsKey() bool {
-	return t.OverlapKey != "" && (t.State.Live() || t.State == Held)
-}
-
-// Overlap says what happens to a task whose overlap key is busy when it is due.
-type Overlap uint8
-
-// The overlap policies.
-const (
-	// OverlapAllow ignores other tasks; no key is taken.
-	OverlapAllow Overlap = 0
-	// OverlapSkip does not run the task: SKIPPED(overlap).
-	OverlapSkip Overlap = 1
-)
-
-// String returns the lower-case name.
-func (o Overlap) String() string {
-	if o == OverlapSkip {
-		return "skip"
+	if t.OverlapKey == "" {
+		return false
 	}
-	return "allow"
+	begun := t.State == Scheduled && t.Attempt > 0
+	return t.State.Live() || t.State == Held || begun && t.Overlap == OverlapQueue
 }
 
 // Unknown says what happens when nobody knows how an execution ended: it was lost with its

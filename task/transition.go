@@ -64,11 +64,11 @@ func (tr *Transition) By(actor string, e Event, r Reason, detail string) *Transi
 	return tr
 }
 
-// Keys decides which keys the transition of t takes and frees, from the states before and after.
-// Call it last.
+// Keys decides which keys the transition of t takes and frees, from the row before and after. Call
+// it last.
 func (tr *Transition) Keys(t *Task) *Transition {
 	after := *t
-	after.State = tr.Set.State
+	after.Mutable = tr.Set
 	switch held, holds := t.HoldsKey(), after.HoldsKey(); {
 	case !held && holds:
 		tr.TakeKey = t.OverlapKey

@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/ax-sched/ax/executor"
@@ -15,7 +16,8 @@ import (
 const (
 	// runsPause is how long a task waits whose last execution is still ending here.
 	runsPause = 100 * time.Millisecond
-	// keyPause is how long a task waits for its overlap key that is not skipped for it.
+	// keyPause is how long the head of a line waits for its overlap key if nobody here is told that
+	// it was given back: another process may do that.
 	keyPause = time.Second
 )
 
@@ -35,6 +37,7 @@ type claimed struct {
 	ctx     context.Context
 	policy  complete.Policy
 	suspect bool
+	lined   bool // it was called from the line of its overlap key
 	old     bool // the row was read ahead
 	missed  bool // tr does not claim it: it is too late for that
 	tr      *task.Transition
@@ -80,6 +83,7 @@ func (b *batch) claim(ctx context.Context) error {
 	res, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
 	if err != nil {
 		b.unclaim(cs)
+		b.uncall(cs)
 		return err
 	}
 	b.its = nil
@@ -89,6 +93,9 @@ func (b *batch) claim(ctx context.Context) error {
 // decide says what becomes of a task that may be claimed: mostly that it is.
 func (b *batch) decide(c *claimed, name string) {
 	c.tr = complete.Miss(c.row, c.policy, b.d.cfg.Now())
+	if c.tr == nil && c.lined && b.d.outdated(c.row) {
+		c.tr = complete.Supersede(c.row)
+	}
 	if c.missed = c.tr != nil; c.missed {
 		return
 	}
@@ -132,6 +139,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	if row == nil || row.State != task.Scheduled || row.RunAt != it.RunAt {
 		d.cfg.Local.Give(it.Kind)
 		d.cfg.Settled(it) // somebody moved it; where it is scheduled again, the scan finds it
+		d.left(it)
 		return claimed{}, false
 	}
 	if row.Epoch == b.epoch && d.cfg.Local.Runs(row.ExecutionID) {
@@ -147,6 +155,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	if c.ctx, c.policy, ok = d.cfg.Handler(row); !ok {
 		d.cfg.Local.Give(it.Kind)
 		d.cfg.Settled(it)
+		d.left(it)
 		return claimed{}, false
 	}
 	if c.suspect && !d.cfg.Local.TakeSuspect(complete.SuspectTime) {
@@ -156,15 +165,23 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.mu.Unlock()
 		return claimed{}, false
 	}
+	if c.lined = waits(row); c.lined && !d.call(row, it) {
+		if c.suspect {
+			d.cfg.Local.GiveSuspect()
+		}
+		d.cfg.Local.Give(it.Kind) // it stays in the line of its key
+		return claimed{}, false
+	}
 	return c, true
 }
 
 // settle starts what was claimed and lets the rest go.
 func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) error {
 	d := b.d
-	var busy []claimed
+	var busy, replacing []claimed
 	may := len(cs) > 0 && d.mayStart(b.epoch)
 	for i, c := range cs {
+		d.over(&c, res[i].Status)
 		if res[i].Status == store.Applied {
 			d.cfg.Settled(c.it)
 			res[i].Into(c.row, c.tr)
@@ -192,10 +209,11 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 		case store.Locked:
 			d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
 		case store.KeyBusy:
-			if waits(c.row) {
-				d.cfg.Later(c.it, d.cfg.Now().Add(keyPause))
-			} else {
+			switch {
+			case !c.lined:
 				busy = append(busy, c)
+			case c.row.Overlap == task.OverlapReplace:
+				replacing = append(replacing, c)
 			}
 		case store.Conflict:
 			if c.old {
@@ -207,14 +225,7 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 			d.cfg.Settled(c.it)
 		}
 	}
-	return b.skip(ctx, busy)
-}
-
-// waits reports whether a task waits for its busy key instead of being skipped: its failures must
-// not hide among the skipped, its retries are its own, and what a person has asked of this task is
-// done. A job's run that a person has made is skipped as its fires are.
-func waits(t *task.Task) bool {
-	return t.Failures > 0 || t.Recoveries > 0 || t.TriggeredAt > t.CreatedAt
+	return errors.Join(b.skip(ctx, busy), b.replace(ctx, replacing))
 }
 
 // skip applies the overlap policy to tasks whose key is busy.

@@ -20,6 +20,7 @@ import (
 type Store interface {
 	store.Applier
 	Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error)
+	Live(ctx context.Context, q store.LiveQuery) ([]task.Task, error)
 }
 
 // Config says how a Dispatcher works; all fields are required.
@@ -67,6 +68,7 @@ type Dispatcher struct {
 
 	mu       sync.Mutex
 	queue    admit.Queue
+	lines    admit.Lines // of those that wait for overlap keys
 	ahead    ahead
 	claims   int          // under way
 	suspects []admit.Item // wait for the place of the one that runs

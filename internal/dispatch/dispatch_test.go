@@ -79,6 +79,8 @@ type rig struct {
 	member  bool
 	slots   int
 	began   time.Time
+	// outcome is what handlers report; without it nothing is recorded and all rows stay RUNNING.
+	outcome func(k *task.Task) task.Outcome
 }
 
 // dispatcher runs f beside a dispatcher with so many slots; handlers take hold.
@@ -126,14 +128,20 @@ func (r *rig) executor(handlers *sync.WaitGroup) executor.Config {
 			}
 			return 0
 		},
-		Run: func(_ context.Context, k *task.Task) task.Report {
+		Run: func(ctx context.Context, k *task.Task) task.Report {
 			r.mu.Lock()
 			r.ran = append(r.ran, k.ID)
 			r.mu.Unlock()
-			time.Sleep(r.hold)
+			if r.outcome == nil { // else it obeys the end of its context
+				ctx = context.WithoutCancel(ctx)
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(r.hold):
+			}
 			return task.Report{Outcome: task.OutSucceeded}
 		},
-		Report: func(*task.Task, task.Report) {}, Overdue: func(*task.Task) {},
+		Report: r.reported, Overdue: func(*task.Task) {},
 		Freed: func() { r.Wake() },
 		Now:   func() int64 { return time.Since(r.began).Microseconds() },
 		Spawn: func(f func()) { handlers.Go(f) }}

@@ -191,9 +191,7 @@ func (e *Engine) recorded(t *task.Task, r task.Report) {
 	if t.State == task.Scheduled {
 		term.trigger.Add(t.Group, t.Bucket, due(t))
 	}
-	if !t.JobID.IsZero() && t.State.Final() {
-		term.jobs.Ended(t.JobID)
-	}
+	term.moved(t)
 	term.dispatch.Wake() // the backlog may have held claims back
 }
 

@@ -91,6 +91,7 @@ func (e *Engine) Moved(r *task.Task) {
 	case r.State != task.Scheduled:
 	case r.TriggeredAt == r.RunAt && e.runs(r):
 		t.dispatch.First(r.ID, r.RunAt, r.Kind)
+		t.moved(r) // it may have been held, with its key
 	default:
 		t.trigger.Add(r.Group, r.Bucket, due(r))
 	}

@@ -194,6 +194,7 @@ func (t *term) recovered(r *task.Task) {
 	t.e.recovered(r)
 	if r.State == task.Scheduled {
 		t.trigger.Add(r.Group, r.Bucket, due(r))
+		t.moved(r)
 		return
 	}
 	t.settled(r)
@@ -205,9 +206,17 @@ func (t *term) ended(r *task.Task) {
 	t.settled(r)
 }
 
-// settled logs a task that the sweep has ended or held, and tells the jobs.
+// settled logs a task that was ended or held, and tells who waits for that.
 func (t *term) settled(r *task.Task) {
 	t.e.notable(r)
+	t.moved(r)
+}
+
+// moved tells jobs that wait for the end of a task, and tasks that wait for its overlap key.
+func (t *term) moved(r *task.Task) {
+	if r.OverlapKey != "" && !r.HoldsKey() {
+		t.dispatch.Freed(r.OverlapKey)
+	}
 	if !r.JobID.IsZero() && r.State.Final() {
 		t.jobs.Ended(r.JobID)
 	}

@@ -369,7 +369,7 @@ func (j *Jobs) forget(b *job) {
 func (j *Jobs) waiting(ctx context.Context, due []*job) (map[task.ID]*task.Task, error) {
 	var ids []task.ID
 	for _, b := range due {
-		if b.Overlap == task.OverlapSkip && !b.LastTask.IsZero() {
+		if b.Overlap.Latest() && !b.LastTask.IsZero() {
 			ids = append(ids, b.LastTask)
 		}
 	}

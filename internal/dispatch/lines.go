@@ -1,0 +1,180 @@
+package dispatch
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ax-sched/ax/executor"
+	"github.com/ax-sched/ax/internal/admit"
+	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/task"
+)
+
+// A task that waits for its overlap key takes no slot meanwhile: it stands in a line, and only the
+// head of the line is claimed, when somebody gives the key back. What another process gives back is
+// found by trying the head again every keyPause.
+
+// waits reports whether a task without its key waits for it instead of being skipped: its policy
+// says so, its failures must not hide among the skipped, its retries are its own, or a person has
+// asked for it. A job's run that a person has made is skipped as its fires are.
+func waits(t *task.Task) bool {
+	if t.OverlapKey == "" || t.HoldsKey() {
+		return false
+	}
+	return t.Overlap != task.OverlapSkip || t.Failures > 0 || t.Recoveries > 0 ||
+		t.TriggeredAt > t.CreatedAt
+}
+
+func waiter(t *task.Task, it admit.Item) admit.Waiter {
+	return admit.Waiter{Item: it, Fire: t.FireTime, Latest: t.Overlap == task.OverlapReplace}
+}
+
+// call reports whether a task may be claimed before all others that want its key; if not, it waits.
+func (d *Dispatcher) call(t *task.Task, it admit.Item) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lines.Call(t.OverlapKey, waiter(t, it))
+}
+
+// outdated reports whether a newer task waits that replaces this one.
+func (d *Dispatcher) outdated(t *task.Task) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lines.Outdated(t.OverlapKey, waiter(t, admit.Item{ID: t.ID}))
+}
+
+// over ends the call of a task whose claim was answered, and sees to the next of its line.
+func (d *Dispatcher) over(c *claimed, s store.Status) {
+	if !c.lined {
+		return
+	}
+	d.mu.Lock()
+	var head admit.Item
+	now, ok := true, true
+	if s == store.KeyBusy {
+		head, now = d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
+	} else {
+		head, ok = d.lines.Done(c.it.ID)
+		now = s != store.Applied || c.missed // else the key is taken
+	}
+	d.mu.Unlock()
+	switch {
+	case !ok:
+	case now:
+		d.Push([]admit.Item{head})
+	default:
+		d.cfg.Later(head, d.cfg.Now().Add(keyPause))
+	}
+}
+
+// uncall ends the calls of tasks whose claim has failed. They are queued again, and so is whoever
+// has come before them meanwhile.
+func (b *batch) uncall(cs []claimed) {
+	for i := range cs {
+		if c := &cs[i]; c.lined {
+			b.d.mu.Lock()
+			head, _ := b.d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
+			b.d.mu.Unlock()
+			if head.ID != c.it.ID {
+				b.d.Push([]admit.Item{head})
+			}
+		}
+	}
+}
+
+// left takes a task out of its line that is not what it was when it was queued.
+func (d *Dispatcher) left(it admit.Item) {
+	d.mu.Lock()
+	head, ok := d.lines.Left(it)
+	d.mu.Unlock()
+	if ok {
+		d.Push([]admit.Item{head})
+	}
+}
+
+// Freed says that an overlap key was given back: who waits for it is claimed at once.
+func (d *Dispatcher) Freed(key string) {
+	d.mu.Lock()
+	head, ok := d.lines.Freed(key)
+	d.mu.Unlock()
+	if ok {
+		d.Push([]admit.Item{head})
+	}
+}
+
+// replace asks the holders of keys to end for the tasks that replace them. One that is older than
+// the holder of its key is not wanted any more. A holder that is HELD is left to a person.
+func (b *batch) replace(ctx context.Context, cs []claimed) error {
+	if len(cs) == 0 {
+		return nil
+	}
+	holders, err := b.holders(ctx, cs)
+	if err != nil {
+		return err
+	}
+	var trs []*task.Transition
+	var of []claimed
+	for _, c := range cs {
+		h := holders[c.row.OverlapKey]
+		switch {
+		case h == nil || h.CancelAsked != 0 && newer(c.row, h):
+			continue
+		case newer(c.row, h):
+			trs = append(trs, complete.Cancel(h, "", fmt.Sprintf("replaced by task %s", c.row.ID)))
+		default:
+			trs = append(trs, complete.Supersede(c.row))
+		}
+		of = append(of, c)
+	}
+	if len(trs) == 0 {
+		return nil
+	}
+	res, err := b.d.cfg.Store.Apply(ctx, b.d.fence, trs)
+	if err != nil {
+		return err // the head of the line is tried again
+	}
+	for i, c := range of {
+		switch {
+		case res[i].Status != store.Applied:
+		case trs[i].ID == c.row.ID:
+			b.d.cfg.Settled(c.it)
+			b.d.left(c.it)
+			res[i].Into(c.row, trs[i])
+			b.d.cfg.Skipped(c.row)
+		default:
+			b.d.cfg.Local.Cancel(trs[i].Set.ExecutionID, executor.ErrCanceled)
+		}
+	}
+	return nil
+}
+
+// newer reports whether a replaces b. Whom a person has asked for counts from then.
+func newer(a, b *task.Task) bool {
+	at := func(t *task.Task) task.Time { return max(t.FireTime, t.TriggeredAt) }
+	return cmp.Or(cmp.Compare(at(a), at(b)), cmp.Compare(string(a.ID[:]), string(b.ID[:]))) > 0
+}
+
+// holders finds the live tasks that hold the keys of cs.
+func (b *batch) holders(ctx context.Context, cs []claimed) (map[string]*task.Task, error) {
+	wanted := make(map[string]*task.Task, len(cs))
+	for _, c := range cs {
+		wanted[c.row.OverlapKey] = nil
+	}
+	for q := (store.LiveQuery{Limit: 1000}); ; {
+		rows, err := b.d.cfg.Store.Live(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			if _, ok := wanted[rows[i].OverlapKey]; ok && rows[i].OverlapKey != "" {
+				wanted[rows[i].OverlapKey] = &rows[i]
+			}
+		}
+		if len(rows) < q.Limit {
+			return wanted, nil
+		}
+		q.After = rows[len(rows)-1].ID
+	}
+}

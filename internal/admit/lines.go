@@ -62,8 +62,8 @@ func (l *Lines) Call(key string, w Waiter) bool {
 	return false
 }
 
-// Back returns a called task to its line: the key was busy. It reports the one to be tried next, and
-// whether at once, because the key was given back meanwhile.
+// Back returns a called task to its line: the key was busy. It reports the one to be tried next,
+// and whether at once, because the key was given back meanwhile.
 func (l *Lines) Back(key string, w Waiter) (head Item, now bool) {
 	at := l.of(key)
 	at.called, now = task.ID{}, at.freed

@@ -80,6 +80,10 @@ func TestBadTasks(t *testing.T) {
 		{"max_retries", "-1 retries", ax.NewTask{Kind: "k", MaxRetries: ax.Int(-1)}},
 		{"max_retries", "10,001 retries", ax.NewTask{Kind: "k", MaxRetries: ax.Int(10_001)}},
 		{"retry", "a wrong policy", ax.NewTask{Kind: "k", Retry: &retry.Policy{DelayMS: -1}}},
+		{"overlap", "overlap 9", ax.NewTask{Kind: "k", OverlapKey: "o", Overlap: 9}},
+		{"overlap", "a queue without a key", ax.NewTask{Kind: "k", Overlap: ax.Queue}},
+		{"overlap_key", "a key that nobody takes",
+			ax.NewTask{Kind: "k", OverlapKey: "o", Overlap: ax.Allow}},
 		{"labels", "33 labels", ax.NewTask{Kind: "k", Labels: labels(33)}},
 		{"labels", "a label without a name", ax.NewTask{Kind: "k", Labels: map[string]string{"": "v"}}},
 	}
@@ -87,6 +91,7 @@ func TestBadTasks(t *testing.T) {
 		cases = append(cases,
 			bad{"kind", "a kind with " + what, ax.NewTask{Kind: s}},
 			bad{"key", "a key with " + what, ax.NewTask{Kind: "k", Key: s}},
+			bad{"overlap_key", "an overlap key with " + what, ax.NewTask{Kind: "k", OverlapKey: s}},
 			bad{"service", "a service with " + what, ax.NewTask{Kind: "k", Service: s}},
 			bad{"labels", "a label with " + what,
 				ax.NewTask{Kind: "k", Labels: map[string]string{s: "v"}}},

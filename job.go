@@ -1,6 +1,7 @@
 package ax
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,16 +44,26 @@ func At(t time.Time) Schedule {
 	return Schedule{s: task.Schedule{At: task.FromGo(t)}, err: task.CheckInstant("schedule.at", t)}
 }
 
-// Overlap says what happens when a fire is due while the task of an earlier one still runs.
+// Overlap says what happens to a task that is due while another one with its overlap key runs. The
+// default of jobs is [Skip], that of tasks [Queue].
 type Overlap int
 
 // The overlap policies.
 const (
-	// Skip, the default, does not run the new fire: SKIPPED(overlap). A fire that only waits is
-	// replaced by a newer one: SKIPPED(superseded).
-	Skip Overlap = iota
+	// Skip does not run the new task: SKIPPED(overlap). A fire of a job that only waits is replaced
+	// by a newer one: SKIPPED(superseded), or DEAD(superseded) if it has failed.
+	Skip Overlap = iota + 1
 	// Allow runs fires side by side.
 	Allow
+	// Queue waits for the key and keeps it over retries and snoozes until the run ends, so that
+	// tasks of one key run one after the other, in the order of fire time (of a task: its first
+	// RunAt) and id. A task without a slot, or of a lower priority, is passed by those of other
+	// keys only. One that is HELD, or whose handler never ends, holds up those behind it.
+	Queue
+	// Replace asks the running task to end, which is CANCELED unless it succeeds all the same, and
+	// starts when it has ended. Of several that wait the newest runs, the others are SKIPPED or DEAD
+	// (superseded). One that is HELD is left to a person, and waited for.
+	Replace
 )
 
 // Misfire says what happens to fires that were missed: while nobody scheduled, while the job was
@@ -60,7 +71,7 @@ const (
 type Misfire = task.Misfire
 
 // The misfire policies. The default runs the latest missed fire, whose task stands for the others.
-// MisfireAll needs an Overlap other than Skip.
+// MisfireAll needs [Allow] or [Queue].
 const (
 	MisfireOnce = task.MisfireOnce
 	MisfireSkip = task.MisfireSkip // later than MisfireGrace: one task SKIPPED(misfire)
@@ -179,33 +190,25 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 	t, err := s.row(NewTask{Kind: spec.Kind, Payload: spec.Payload, Args: spec.Args,
 		Priority: spec.Priority, Timeout: spec.Timeout, MaxRetries: spec.MaxRetries,
 		Retry: spec.Retry, Service: spec.Service, Labels: spec.Labels})
-	err = errors.Join(task.CheckName("name", spec.Name, false), err, checkOverlap(spec.Overlap),
-		spec.Schedule.err, task.CheckInstant("starts_at", spec.StartsAt),
-		task.CheckInstant("ends_at", spec.EndsAt))
+	err = errors.Join(task.CheckName("name", spec.Name, false), err, spec.Schedule.err,
+		task.CheckInstant("starts_at", spec.StartsAt), task.CheckInstant("ends_at", spec.EndsAt))
 	if err != nil {
 		return task.Job{}, err
 	}
 	j := task.Job{ID: t.ID, Name: spec.Name, Schedule: spec.Schedule.s, Kind: t.Kind,
 		Group: t.Group, Payload: t.Payload, Bucket: t.Bucket,
-		Overlap: task.OverlapSkip, OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
+		OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
 		MisfireGrace: spec.MisfireGrace, MisfireCap: spec.MisfireCap, Jitter: spec.Jitter,
 		StartsAt: task.FromGo(spec.StartsAt), EndsAt: task.FromGo(spec.EndsAt),
 		MaxFires: int64(spec.MaxFires), Timeout: t.Timeout, Labels: t.Labels,
 		MaxRetries: t.MaxRetries, RetryPolicy: t.RetryPolicy, OwnerService: t.OwnerService}
-	if spec.Overlap == Allow {
-		j.Overlap = task.OverlapAllow
+	if j.Overlap, err = task.ParseOverlap(int(cmp.Or(spec.Overlap, Skip))); err != nil {
+		return task.Job{}, err
 	}
 	if j.Schedule.At != 0 {
 		j.LastFire = j.Schedule.At - 1 // else the cursor of a new job stands at now, maybe past it
 	}
 	return j, trigger.Check(&j, s.now())
-}
-
-func checkOverlap(o Overlap) error {
-	if o != Skip && o != Allow {
-		return &InputError{Field: "overlap", Reason: fmt.Sprintf("is %d; use ax.Skip or ax.Allow", o)}
-	}
-	return nil
 }
 
 // NextFires returns the next n fire times of a job that depend on nothing but time, computed by

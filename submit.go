@@ -50,6 +50,10 @@ type NewTask struct {
 	// MaxLifetime makes it HELD if an attempt gives no result within so long of its start, looked
 	// at every Config.Sweep. Default: as the kind says.
 	MaxLateness, MaxLifetime time.Duration
+	// OverlapKey is shared by tasks and jobs that must never run at the same time, in any process.
+	// Overlap says what happens when it is busy, and needs one. Default: [Queue].
+	OverlapKey string
+	Overlap    Overlap
 	// Service is who to call about this task. Default: Config.Service.
 	Service string
 	// Labels are for people and searches.
@@ -180,8 +184,8 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 		Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
 		Timeout: n.Timeout, Labels: n.Labels, OnUnknown: n.OnUnknown,
 		ExpiresAt: task.FromGo(n.ExpiresAt), MaxLateness: n.MaxLateness, MaxLifetime: n.MaxLifetime,
-		OwnerService: cmp.Or(n.Service, s.cfg.Service)}
-	var errs [4]error
+		OwnerService: cmp.Or(n.Service, s.cfg.Service), OverlapKey: n.OverlapKey}
+	var errs [5]error
 	if n.AtMostOnce {
 		if n.MaxRetries != nil && *n.MaxRetries > 0 || n.OnUnknown == RetryUnknown {
 			errs[0] = &InputError{Field: "at_most_once",
@@ -194,6 +198,11 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 			Reason: fmt.Sprintf("%q has no handler in this process", n.Kind)}
 	}
 	t.MaxRetries, t.RetryPolicy, errs[2] = kinds.Own(n.MaxRetries, n.Retry, s.cfg.Logger)
+	if n.OverlapKey != "" || n.Overlap != 0 {
+		if t.Overlap, errs[4] = task.ParseOverlap(int(cmp.Or(n.Overlap, Queue))); errs[4] != nil {
+			t.OverlapKey = "" // one complaint is enough
+		}
+	}
 	errs[3] = errors.Join(task.CheckDue(n.Delay, n.RunAt), task.CheckExpires(n.ExpiresAt, n.RunAt))
 	if err := errors.Join(t.CheckInput(), errors.Join(errs[:]...)); err != nil {
 		return task.Task{}, err

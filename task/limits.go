@@ -11,7 +11,8 @@ func (t *Task) CheckInput() error {
 	return errors.Join(CheckName("kind", t.Kind, false), CheckName("key", t.Key, true),
 		CheckName("service", t.OwnerService, true), CheckPayload(t.Payload), CheckBucket(t.Bucket),
 		CheckTimeout(t.Timeout), CheckLabels(t.Labels), CheckUnknown(t.OnUnknown),
-		CheckSpan("max_lateness", t.MaxLateness), CheckSpan("max_lifetime", t.MaxLifetime))
+		CheckSpan("max_lateness", t.MaxLateness), CheckSpan("max_lifetime", t.MaxLifetime),
+		CheckOverlap(t.Overlap, t.OverlapKey, false))
 }
 
 // CheckDue checks when a task shall run: after a delay, at an instant, or, with neither, at once.

@@ -1,5 +1,7 @@
 package task
 
+import "fmt"
+
 // Overlap says what happens to a task whose overlap key is busy when it is due.
 type Overlap uint8
 
@@ -30,3 +32,26 @@ func (o Overlap) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // Latest reports whether only the newest of several waiting fires of a job is wanted.
 func (o Overlap) Latest() bool { return o == OverlapSkip || o == OverlapReplace }
+
+// ParseOverlap returns a policy by its place in the list skip, allow, queue, replace, from 1.
+func ParseOverlap(n int) (Overlap, error) {
+	all := [...]Overlap{OverlapSkip, OverlapAllow, OverlapQueue, OverlapReplace}
+	if n < 1 || n > len(all) {
+		return 0, &InputError{Field: "overlap",
+			Reason: fmt.Sprintf("is %d; use ax.Skip, ax.Allow, ax.Queue or ax.Replace", n)}
+	}
+	return all[n-1], nil
+}
+
+// CheckOverlap checks that a policy and a key belong together: whatever does not allow other tasks
+// needs a key, unless one of its own is made for it.
+func CheckOverlap(o Overlap, key string, own bool) error {
+	switch {
+	case key != "" && o == OverlapAllow:
+		return &InputError{Field: "overlap_key",
+			Reason: "is set, but overlap allow takes no key; use another policy"}
+	case key == "" && o != OverlapAllow && !own:
+		return &InputError{Field: "overlap", Reason: "is " + o.String() + ", but overlap_key is not set"}
+	}
+	return CheckName("overlap_key", key, true)
+}

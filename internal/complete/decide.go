@@ -85,7 +85,11 @@ func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *
 		return nil
 	}
 	ended(tr, r, t, p, now, rnd)
-	return tr.Keys(t)
+	tr.Keys(t)
+	if plant.On(plant.QueueLetsGo) && tr.Set.State == task.Scheduled {
+		tr.FreeKey = t.OverlapKey
+	}
+	return tr
 }
 
 func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,

@@ -207,7 +207,9 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 			}
 			d.cfg.Later(c.it, at)
 		case store.Locked:
-			d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
+			if !c.lined {
+				d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
+			}
 		case store.KeyBusy:
 			switch {
 			case !c.lined:

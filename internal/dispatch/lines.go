@@ -8,6 +8,7 @@ import (
 	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/internal/admit"
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -35,7 +36,7 @@ func waiter(t *task.Task, it admit.Item) admit.Waiter {
 func (d *Dispatcher) call(t *task.Task, it admit.Item) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.lines.Call(t.OverlapKey, waiter(t, it))
+	return d.lines.Call(t.OverlapKey, waiter(t, it)) || plant.On(plant.LineIgnored)
 }
 
 // outdated reports whether a newer task waits that replaces this one.
@@ -52,8 +53,11 @@ func (d *Dispatcher) over(c *claimed, s store.Status) {
 	}
 	d.mu.Lock()
 	var head admit.Item
-	now, ok := true, true
-	if s == store.KeyBusy {
+	now, ok, pause := true, true, keyPause
+	if s == store.KeyBusy || s == store.Locked { // in both cases it keeps its place
+		if s == store.Locked {
+			pause = lockedPause
+		}
 		head, now = d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
 	} else {
 		head, ok = d.lines.Done(c.it.ID)
@@ -61,11 +65,11 @@ func (d *Dispatcher) over(c *claimed, s store.Status) {
 	}
 	d.mu.Unlock()
 	switch {
-	case !ok:
+	case !ok || plant.On(plant.LineForgotten):
 	case now:
 		d.Push([]admit.Item{head})
 	default:
-		d.cfg.Later(head, d.cfg.Now().Add(keyPause))
+		d.cfg.Later(head, d.cfg.Now().Add(pause))
 	}
 }
 

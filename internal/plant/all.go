@@ -7,7 +7,8 @@ func All() []string {
 	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
 		HistoryMissing, CursorKept, FireFromNow, SkipRuns, MisfireRuns,
 		MisfireUncapped, PauseIgnored, FireTwice, OutcomeUnchecked, FailureUncounted,
-		OverlapIgnored, OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
+		OverlapIgnored, QueueLetsGo, LineIgnored, LineForgotten,
+		OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
 		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
 		HeartbeatFirst, SlotLeak, HoldIgnored, CallsHang}
 }

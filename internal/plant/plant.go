@@ -39,6 +39,12 @@ const (
 	FailureUncounted = "failure-uncounted"
 	// OverlapIgnored: a claim does not take the overlap key.
 	OverlapIgnored = "overlap-ignored"
+	// QueueLetsGo: a task of a queue gives its key back while it waits for a retry.
+	QueueLetsGo = "queue-lets-go"
+	// LineIgnored: a task takes a free key although others wait for it.
+	LineIgnored = "line-ignored"
+	// LineForgotten: nobody tries the head of a line again.
+	LineForgotten = "line-forgotten"
 	// OutcomeDropped: outcomes that meet a store error are not tried again.
 	OutcomeDropped = "outcome-dropped"
 	// ClaimDropped: tasks whose claim meets a store error are not tried again.

@@ -54,7 +54,9 @@ type checker struct {
 	due      map[task.ID]*shadow        // in SCHEDULED
 	held     map[task.ID]*shadow        // in HELD
 	keys     map[[2]string]task.ID      // the live task of each (kind, key)
-	holds    map[string]*shadow         // the live task of each overlap key
+	holds    map[string]*shadow         // the task that holds each overlap key
+	freed    map[string]time.Duration   // when each overlap key was given back last
+	led      time.Duration              // when the leader was installed
 	runs     map[task.ID]*run           // executions
 	tasks    map[task.ID][]*run         // executions of each task
 	jobs     map[task.ID]*jobShadow     // definitions, deleted ones too
@@ -120,7 +122,8 @@ func newChecker(r rules) *checker {
 	return &checker{rules: r, rows: map[task.ID]*shadow{}, live: map[task.ID]*shadow{},
 		due: map[task.ID]*shadow{}, held: map[task.ID]*shadow{},
 		keys: map[[2]string]task.ID{}, holds: map[string]*shadow{},
-		runs: map[task.ID]*run{}, tasks: map[task.ID][]*run{}, jobs: map[task.ID]*jobShadow{},
+		freed: map[string]time.Duration{},
+		runs:  map[task.ID]*run{}, tasks: map[task.ID][]*run{}, jobs: map[task.ID]*jobShadow{},
 		fires: map[fireKey]task.ID{}, epoch: map[int64]*epoch{}, acked: map[task.ID]bool{},
 		ended: map[task.ID]bool{}, kinds: map[string]time.Duration{}, seen: map[string]int{},
 		sent: map[*process]time.Duration{}}
@@ -153,7 +156,7 @@ func (c *checker) installed(p *process, token int64) {
 	if token != c.token+1 {
 		c.fail("I7", "token %d was installed after %d", token, c.token)
 	}
-	c.token, c.leader = max(c.token, token), p
+	c.token, c.leader, c.led = max(c.token, token), p, c.at
 	c.disturbed()
 	if c.calm && token > 1 {
 		c.fail("I23", "leadership moved to token %d although nothing was wrong", token)

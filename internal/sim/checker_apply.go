@@ -123,6 +123,9 @@ func (c *checker) move(p *process, f store.Fence, tr *task.Transition, res store
 		}
 	}
 	c.place(r, true)
+	if before.HoldsKey() && !r.HoldsKey() {
+		c.freed[r.OverlapKey] = c.at
+	}
 	r.entered, r.early = c.at, 0
 	c.meaning(p, f, tr, &before, r, res.At)
 }
@@ -143,6 +146,9 @@ func (c *checker) meaning(p *process, f store.Fence, tr *task.Transition, before
 					before.RunAt.Sub(at))
 			}
 			c.assigned(p, r)
+			c.inTurn(before, at)
+		case task.AskCancel:
+			c.replaced(before, m)
 		case task.Skip:
 			c.leftInTime(before, at)
 			c.skipped(before, m)
@@ -187,6 +193,10 @@ func (c *checker) skipped(before *shadow, m task.Move) {
 	c.count("skipped " + m.Reason.String())
 	if m.Reason == task.Late && before.MaxLateness == 0 {
 		c.fail("I1", "task %s is skipped as late, which it never is", before.ID)
+	}
+	plain := before.JobID.IsZero() // else the job may have had another policy then
+	if m.Reason == task.Superseded && plain && before.Overlap != task.OverlapReplace {
+		c.fail("I1", "task %s gave way to a newer one against its policy", before.ID)
 	}
 	if m.Reason == task.Overlapped && before.Overlap != task.OverlapSkip {
 		c.fail("I1", "task %s was skipped for overlap against its policy", before.ID)

@@ -14,7 +14,8 @@ func (c *checker) wait(r *shadow, now task.Time) time.Duration {
 	if p := c.leader; p == nil || p.over || p.stopping || p.still != nil {
 		c.disturbed() // nobody can lead
 	}
-	return c.at - max(c.at-now.Sub(r.RunAt), r.entered, r.busy, c.quiet, c.kinds[r.Kind])
+	w := c.at - max(c.at-now.Sub(r.RunAt), r.entered, r.busy, c.quiet, c.kinds[r.Kind])
+	return min(w, c.keyWait(r, now))
 }
 
 // exempt reports whether a task may wait for longer than a run takes: one suspect runs at a time,
@@ -24,15 +25,16 @@ func (c *checker) exempt(r *shadow) bool {
 }
 
 // bound is how long a task may wait with nothing in its way. One that came with a time of the past
-// is found by the slow walk over overdue rows. One that found its overlap key busy asks again.
+// is found by the slow walk over overdue rows. One that wants an overlap key asks for it again.
 func (c *checker) bound(r *shadow) time.Duration {
-	if r.busy > r.entered {
-		return c.late + keyPause
+	late := c.late
+	if r.OverlapKey != "" {
+		late += keyPause
 	}
 	if r.UpdatedAt.Sub(r.RunAt) > 300*time.Millisecond {
-		return c.late + slowWalk
+		late += slowWalk
 	}
-	return c.late
+	return late
 }
 
 const (

@@ -18,7 +18,7 @@ type badHistory struct {
 func badHistories() []badHistory {
 	all := append(badWrites(), badRuns()...)
 	all = append(append(all, badSuspects()...), badFires()...)
-	all = append(all, badOnce()...)
+	all = append(append(all, badOnce()...), badLines()...)
 	return append(all, badEnds()...)
 }
 

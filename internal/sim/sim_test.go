@@ -97,7 +97,7 @@ func expected() []string {
 	return append(list, "insert duplicate", "insert repeated", "submit_claimed", "claim_local",
 		"apply conflict", "apply not_due", "apply key_busy", "stop", "time_out", "lose", "recover",
 		"retry", "hand_back", "claim handed back", "ask_cancel", "cancel", "executor lost",
-		"skipped overlap", "superseded", "fires collapsed",
+		"skipped overlap", "superseded", "replaced", "skipped superseded", "fires collapsed",
 		"fire skipped request", "fire skipped misfire", "missed fires run one by one",
 		"job paused", "job resumed", "answer lost: steer job",
 		"fire of a changed job", "slots full", "dead exhausted", "dead permanent", "dead poison",

@@ -60,6 +60,9 @@ func rowsText(ts []task.Task) string {
 		} else if t.RunIn > 0 {
 			fmt.Fprintf(&b, " in %v", t.RunIn)
 		}
+		if t.OverlapKey != "" {
+			fmt.Fprintf(&b, " %s %s", t.Overlap, t.OverlapKey)
+		}
 		b.WriteByte(']')
 	}
 	return b.String()

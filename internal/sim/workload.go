@@ -22,7 +22,8 @@ func (w *world) draft() {
 
 // spec draws a definition.
 func (w *world) spec(d dice, name string) ax.JobSpec {
-	s := ax.JobSpec{Name: name, Kind: tickKind, Overlap: oneOf(d, ax.Skip, ax.Skip, ax.Allow),
+	s := ax.JobSpec{Name: name, Kind: tickKind, Overlap: oneOf(d, ax.Skip, ax.Skip, ax.Allow, ax.Queue,
+		ax.Replace),
 		Priority: oneOf(d, 0, ax.Critical, ax.High, ax.Low)}
 	how := d.IntN(5)
 	switch how {
@@ -145,6 +146,10 @@ func (w *world) newTask(d dice, label string) ax.NewTask {
 	}
 	if d.chance(0.2) {
 		t.Retry = &retry.Policy{Kind: retry.List, DelaysMS: []int64{0, 100, 2000}}
+	}
+	if d.chance(0.2) {
+		t.OverlapKey = fmt.Sprintf("lock%d", d.IntN(3))
+		t.Overlap = oneOf(d, 0, ax.Queue, ax.Queue, ax.Skip, ax.Replace)
 	}
 	switch x := d.Float64(); {
 	case x < 0.08:

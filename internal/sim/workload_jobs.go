@@ -15,7 +15,8 @@ func (w *world) policies(d dice, s *ax.JobSpec, byClock bool) {
 		s.Misfire = ax.MisfireSkip
 		s.MisfireGrace = d.between(500*time.Millisecond, 6*time.Second).Truncate(time.Millisecond)
 	case 1:
-		s.Misfire, s.Overlap, s.MisfireCap = ax.MisfireAll, ax.Allow, 1+d.IntN(4)
+		s.Misfire, s.MisfireCap = ax.MisfireAll, 1+d.IntN(4)
+		s.Overlap = oneOf(d, ax.Allow, ax.Queue)
 	}
 	if d.chance(0.15) {
 		s.MaxFires = 1 + d.IntN(8)

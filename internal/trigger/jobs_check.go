@@ -48,16 +48,15 @@ func checkPolicies(j *task.Job) error {
 	switch {
 	case j.Misfire > task.MisfireAll:
 		return bad("misfire", nil, "is %d; use once, skip or all", j.Misfire)
-	case j.Misfire == task.MisfireAll && j.Overlap == task.OverlapSkip:
-		return bad("misfire", nil, "is all, but with overlap skip a waiting fire gives way to a "+
-			"newer one and only the latest would run; use overlap allow, or misfire once")
+	case j.Misfire == task.MisfireAll && j.Overlap.Latest():
+		return bad("misfire", nil, "is all, but with overlap %s a waiting fire gives way to a newer "+
+			"one and only the latest would run; use overlap allow or queue, or misfire once",
+			j.Overlap)
 	case j.MisfireGrace < 0:
 		return bad("misfire_grace", nil, "is %s; use 0 or more", j.MisfireGrace)
 	case j.MisfireCap < 0 || j.MisfireCap > task.MaxMisfireCap:
 		return bad("misfire_cap", nil, "is %d; use 1 to %d, or 0 for %d", j.MisfireCap,
 			task.MaxMisfireCap, task.DefaultMisfireCap)
-	case j.OverlapKey != "" && j.Overlap == task.OverlapAllow:
-		return bad("overlap_key", nil, "is set, but overlap allow takes no key; use another policy")
 	case j.EndsAt != 0 && j.EndsAt < j.StartsAt:
 		return bad("ends_at", nil, "is before starts_at; use a later time")
 	case j.MaxFires < 0:
@@ -67,7 +66,7 @@ func checkPolicies(j *task.Job) error {
 	case j.Jitter > 0 && (j.Schedule.After != 0 || j.Schedule.At != 0):
 		return bad("jitter", nil, "is for schedules that repeat by the clock; remove it")
 	}
-	return task.CheckName("overlap_key", j.OverlapKey, true)
+	return task.CheckOverlap(j.Overlap, j.OverlapKey, true)
 }
 
 // looked is how many fires checkJitter compares.

@@ -30,7 +30,9 @@ func (w *world) drawTask() task.Task {
 		tk.Key = w.keys[n]
 	}
 	if n := rapid.IntRange(0, 2).Draw(rt, "overlap"); n < len(w.overlaps) {
-		tk.Overlap, tk.OverlapKey = task.OverlapSkip, w.overlaps[n]
+		tk.OverlapKey = w.overlaps[n]
+		tk.Overlap = rapid.SampledFrom([]task.Overlap{task.OverlapSkip, task.OverlapQueue,
+			task.OverlapReplace}).Draw(rt, "policy")
 	}
 	if rapid.Bool().Draw(rt, "absolute") {
 		tk.RunAt = w.drawTime()

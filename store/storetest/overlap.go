@@ -10,6 +10,7 @@ import (
 
 var overlapTests = []test{
 	{"TakeAndFree", testTakeAndFree},
+	{"QueueKeepsItsKey", testQueueKey},
 	{"HeldKeepsItsKey", testHeldKey},
 	{"ManyClaimsOfOneKey", testManyClaims},
 	{"RefusedClaimTakesNoKey", testRefusedClaim},
@@ -51,6 +52,42 @@ func testTakeAndFree(t *testing.T, s Full) {
 	history(t, s, waiting.ID)
 	skip := follow(&waiting, task.Skip)
 	mustApply(t, s, skip)
+}
+
+// A task of a queue keeps its key between its attempts and gives it back at its end, whatever that
+// is.
+func testQueueKey(t *testing.T, s Full) {
+	between := [][]task.Event{{task.Fail, task.Retry}, {task.Snooze}, {task.HandBack},
+		{task.Lose, task.Recover}, {task.TimeOut, task.Retry}}
+	for i, end := range [][]task.Event{{task.Cancel}, {task.Expire}, {task.Succeed},
+		{task.ClaimLocal, task.Fail, task.Bury}, {task.ClaimLocal, task.Succeed}} {
+		key := name("o")
+		holder := inState(t, s, task.Scheduled, func(tk *task.Task) {
+			tk.Overlap, tk.OverlapKey = task.OverlapQueue, key
+		})
+		waiting := keyed(t, s, key)
+		mustApply(t, s, follow(&holder, task.Reschedule)) // not begun: it holds nothing
+		holder = read(t, s, holder.ID)
+		holder = mustApply(t, s, follow(&holder, task.ClaimLocal))
+		holder = mustApply(t, s, follow(&holder, between[i]...))
+		claim := follow(&waiting, task.ClaimLocal)
+		if res := apply(t, s, claim)[0]; res.Status != store.KeyBusy {
+			t.Fatalf("claim between the attempts of another task, after %v: %s; want key_busy",
+				between[i], res.Status)
+		}
+		for _, e := range end {
+			if e == task.ClaimLocal {
+				holder = mustApply(t, s, follow(&holder, e))
+			}
+		}
+		if end[0] == task.ClaimLocal {
+			end = end[1:]
+		}
+		mustApply(t, s, follow(&holder, end...))
+		if mustApply(t, s, claim).State != task.Running {
+			t.Fatalf("the key is not free after %v", end)
+		}
+	}
 }
 
 // Nobody knows whether a held execution still runs: it keeps the key until a person decides.

@@ -26,6 +26,10 @@ type Config struct {
 	Slots int
 	// Service is the owner_service of tasks that name none: who to call about them.
 	Service string
+	// RetryRate is how many retries a minute the leader lets through, beside a tenth of the first
+	// attempts of that minute; what is over waits, so that what is failing is not overrun. Recoveries
+	// and what a person has asked for do not count. Default: 1,000; negative: no limit.
+	RetryRate int
 	// RequireKind refuses to submit kinds without a handler in this process. By default they are
 	// accepted: a replica that only submits is normal.
 	RequireKind bool

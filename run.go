@@ -47,5 +47,5 @@ func (s *Scheduler) newEngine(ctx context.Context) (*engine.Engine, error) {
 		NodeID:   c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,
 		Poll: c.Poll, LeaseTTL: c.LeaseTTL, ExecutorTTL: c.ExecutorTTL, Heartbeat: c.Heartbeat,
 		Sweep: c.Sweep, Grace: c.Grace, ZombieWait: c.ZombieWait, Loaded: loadedTasks,
-		Retention: c.Retention})
+		Retention: c.Retention, RetryRate: c.RetryRate})
 }

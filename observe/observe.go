@@ -104,4 +104,7 @@ type Stats struct {
 	Waiting [task.Low + 1]int
 	// OldestDue is the due time of the one that waits longest; zero if none waits.
 	OldestDue time.Time
+	// RetriesDelayed is how often a retry was put off because of Config.RetryRate, since the process
+	// leads.
+	RetriesDelayed int64
 }

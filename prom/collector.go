@@ -106,6 +106,7 @@ type gauges struct {
 	slots, used, zombies, unrecorded *prometheus.Desc
 	leading, token, offset           *prometheus.Desc
 	wheel, queue, oldest, tasks      *prometheus.Desc
+	delayed                          *prometheus.Desc
 }
 
 func newGauges() gauges {
@@ -128,6 +129,8 @@ func newGauges() gauges {
 		queue: desc("ax_queue_tasks", "Due tasks that wait for a slot, by bucket.", "bucket"),
 		oldest: desc("ax_oldest_waiting_seconds",
 			"How long the task that waits longest for a slot has been due; 0 if none waits."),
+		delayed: desc("ax_retries_delayed_total",
+			"Retries that the leader has put off because there were too many of them."),
 		tasks: desc("ax_tasks", "Tasks in the table by state, as the leader last counted them; "+
 			"counting stops at a limit.", "state"),
 	}
@@ -135,7 +138,7 @@ func newGauges() gauges {
 
 func (g *gauges) all() []*prometheus.Desc {
 	return []*prometheus.Desc{g.slots, g.used, g.zombies, g.unrecorded, g.leading, g.token,
-		g.offset, g.wheel, g.queue, g.oldest, g.tasks}
+		g.offset, g.wheel, g.queue, g.oldest, g.delayed, g.tasks}
 }
 
 // collect gives the gauges of any process; those of a leader are 0 on others, so that sums and
@@ -144,6 +147,8 @@ func (g *gauges) collect(ch chan<- prometheus.Metric, st ax.Stats) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
+	ch <- prometheus.MustNewConstMetric(g.delayed, prometheus.CounterValue,
+		float64(st.RetriesDelayed))
 	gauge(g.slots, float64(st.Slots))
 	gauge(g.used, float64(st.Used))
 	gauge(g.zombies, float64(st.Zombies))

@@ -24,7 +24,9 @@ func (w *Waiter) compare(o Waiter) int {
 
 // Lines keeps the order of tasks that wait for overlap keys. At most one claim of a key by tasks
 // that wait is under way at any time, that of the head of its line: whoever made two would leave
-// their order to the store. It is pure and not safe for concurrent use; the zero value is empty.
+// their order to the store. Its methods name who is to be queued for a claim; whoever is named is
+// not named again before somebody of the line was looked at. It is pure and not safe for concurrent
+// use; the zero value is empty.
 //
 // It holds no more than what its process has looked at. The table has all that wait, in the order
 // in which a process reads it.
@@ -38,89 +40,125 @@ type line struct {
 	waiting heads   // the first is the head
 	called  task.ID // whose claim is under way; zero: nobody's
 	freed   bool    // the key was given back during that claim
+	named   bool    // the head was named and has not been looked at since
 }
 
-// Len returns the number of waiting tasks.
+// Len returns the number of tasks that wait or are called.
 func (l *Lines) Len() int { return len(l.keys) }
 
 // Call reports whether w may be claimed now; until Done or Back nobody else of its key is. If not,
 // it waits in the line from now on.
 func (l *Lines) Call(key string, w Waiter) bool {
 	at := l.of(key)
+	at.named = false
+	if at.called == w.ID {
+		return false // it was queued twice: the claim of the first copy is under way
+	}
 	if _, known := l.keys[w.ID]; known {
 		at.remove(w.ID)
 	}
 	l.keys[w.ID] = key
-	ahead := len(at.waiting) > 0 && at.waiting[0].compare(w) < 0
-	if !ahead && (at.called.IsZero() || at.called == w.ID) {
+	if at.called.IsZero() && (len(at.waiting) == 0 || w.compare(at.waiting[0]) < 0) {
 		at.called, at.freed = w.ID, false
 		return true
 	}
-	if at.called != w.ID { // a second copy of who is called adds nothing
-		heap.Push(&at.waiting, w)
-	}
+	heap.Push(&at.waiting, w)
 	return false
 }
 
-// Back returns a called task to its line: the key was busy. It reports the one to be tried next,
-// and whether at once, because the key was given back meanwhile.
-func (l *Lines) Back(key string, w Waiter) (head Item, now bool) {
+// Back returns a called task to its line: it did not get the key. If the key was given back
+// meanwhile, it names who is to be tried at once.
+func (l *Lines) Back(key string, w Waiter) (head Item, ok bool) {
 	at := l.of(key)
-	at.called, now = task.ID{}, at.freed
-	at.freed = false
+	now := at.freed
+	at.called, at.freed = task.ID{}, false
 	heap.Push(&at.waiting, w)
 	l.keys[w.ID] = key
-	return at.waiting[0].Item, now
+	if !now {
+		return Item{}, false
+	}
+	return at.name()
 }
 
-// Done ends the call of a task that waits no more, and reports who is the head of its line now, if
-// anybody waits. A task that was not called is taken out of the line.
-func (l *Lines) Done(id task.ID) (head Item, ok bool) {
+// Done ends the call of a task that waits no more. Unless it has taken the key, it names who is to
+// be tried next.
+func (l *Lines) Done(id task.ID, taken bool) (head Item, ok bool) {
 	key, ok := l.keys[id]
-	if !ok {
+	if !ok || l.lines[key].called != id {
 		return Item{}, false
 	}
 	delete(l.keys, id)
 	at := l.lines[key]
-	switch {
-	case at.called == id:
-		at.called, at.freed = task.ID{}, false
-	case !at.remove(id):
-		return Item{}, false // the head has not changed
-	case !at.called.IsZero():
+	at.called, at.freed = task.ID{}, false
+	if l.swept(key) || taken {
 		return Item{}, false
 	}
-	if len(at.waiting) == 0 {
-		delete(l.lines, key)
-		return Item{}, false
-	}
-	return at.waiting[0].Item, true
+	return at.name()
 }
 
-// Left is Done of a task that was queued for an instant and is not what it was then. One that
-// waits for another instant by now stays.
-func (l *Lines) Left(it Item) (head Item, ok bool) {
-	at := l.lines[l.keys[it.ID]]
-	if at == nil || at.called == it.ID {
+// Left takes a waiting task out of its line, unless it still waits for the instant runAt, at which
+// its row is due; 0 if it is not. It names the next if the task was the head.
+func (l *Lines) Left(id task.ID, runAt task.Time) (head Item, ok bool) {
+	key, ok := l.keys[id]
+	if !ok {
 		return Item{}, false
 	}
-	if i := at.place(it.ID); i < 0 || at.waiting[i].RunAt != it.RunAt {
+	at := l.lines[key]
+	at.named = false
+	i := at.place(id)
+	if i < 0 || at.waiting[i].RunAt == runAt {
 		return Item{}, false
 	}
-	return l.Done(it.ID)
+	delete(l.keys, id)
+	heap.Remove(&at.waiting, i)
+	if l.swept(key) || i > 0 || !at.called.IsZero() {
+		return Item{}, false
+	}
+	return at.name()
 }
 
-// Freed says that a key was given back, and reports who is to be tried now, if anybody waits.
+// Freed says that a key was given back, and names who is to be tried now.
 func (l *Lines) Freed(key string) (head Item, ok bool) {
 	at := l.lines[key]
-	if at == nil {
+	switch {
+	case at == nil:
 		return Item{}, false
-	}
-	if !at.called.IsZero() {
+	case !at.called.IsZero():
 		at.freed = true // the claim may have met the key before that
 		return Item{}, false
 	}
+	return at.name()
+}
+
+// Heads names who should be tried because nobody has been for a while: keys are also given back
+// where this process does not see it, and a head may have moved without a word.
+func (l *Lines) Heads() []Item {
+	var its []Item
+	for _, at := range l.lines {
+		if head, ok := at.name(); ok {
+			its = append(its, head)
+		}
+	}
+	return its
+}
+
+// name names the head, unless it was named already and not looked at since, or somebody is called.
+func (at *line) name() (head Item, ok bool) {
+	if at.named || !at.called.IsZero() || len(at.waiting) == 0 {
+		return Item{}, false
+	}
+	at.named = true
 	return at.waiting[0].Item, true
+}
+
+// swept removes a line in which nobody is.
+func (l *Lines) swept(key string) bool {
+	at := l.lines[key]
+	empty := len(at.waiting) == 0 && at.called.IsZero()
+	if empty {
+		delete(l.lines, key)
+	}
+	return empty
 }
 
 // Outdated reports whether a newer task than w waits that makes it unwanted.
@@ -147,13 +185,11 @@ func (at *line) place(id task.ID) int {
 	return slices.IndexFunc(at.waiting, func(w Waiter) bool { return w.ID == id })
 }
 
-// remove takes a waiter out, and reports whether it was the head.
-func (at *line) remove(id task.ID) bool {
-	i := at.place(id)
-	if i >= 0 {
+// remove takes a waiter out.
+func (at *line) remove(id task.ID) {
+	if i := at.place(id); i >= 0 {
 		heap.Remove(&at.waiting, i)
 	}
-	return i == 0
 }
 
 // heads is a heap of waiters: a line may be long, and most leave it as its head.

@@ -38,7 +38,7 @@ func TestLinesOrder(t *testing.T) {
 			byID[w.ID] = w
 		}
 		var order []Waiter
-		for next, ok := l.Done(ws[0].ID); ok; next, ok = l.Done(next.ID) {
+		for next, ok := l.Done(ws[0].ID, false); ok; next, ok = l.Done(next.ID, false) {
 			w := byID[next.ID]
 			if !l.Call("key", w) {
 				t.Fatalf("round %d: the head %v is not called", round, next)
@@ -64,14 +64,25 @@ func TestLinesEarlierOneComes(t *testing.T) {
 	if l.Call("key", waiter(3, 5)) {
 		t.Fatal("called while the claim of another is under way")
 	}
-	if next, ok := l.Done(waiter(1, 10).ID); !ok || next.ID != waiter(3, 5).ID {
+	if next, ok := l.Done(waiter(1, 10).ID, false); !ok || next.ID != waiter(3, 5).ID {
 		t.Errorf("head %v, want the earliest", next)
 	}
 	if l.Call("key", waiter(2, 20)) {
 		t.Error("called before the head")
 	}
+	if !l.Call("key", waiter(3, 5)) || l.Call("key", waiter(3, 5)) {
+		t.Error("want the head called, and only its first copy")
+	}
 	if !l.Call("other", waiter(4, 99)) {
 		t.Error("a line of another key holds it back")
+	}
+}
+
+// want checks who is named.
+func want(t *testing.T, what string, it Item, ok bool, id byte) {
+	t.Helper()
+	if ok != (id != 0) || ok && it.ID != (task.ID{15: id}) {
+		t.Errorf("%s names %v, %t; want %d", what, it.ID, ok, id)
 	}
 }
 
@@ -82,46 +93,77 @@ func TestLinesBusy(t *testing.T) {
 	w := waiter(1, 10)
 	l.Call("key", w)
 	l.Call("key", waiter(2, 20))
-	if head, now := l.Back("key", w); head.ID != w.ID || now {
-		t.Errorf("Back gives %v, at once %t; want itself, later", head, now)
-	}
-	if head, ok := l.Freed("key"); !ok || head.ID != w.ID {
-		t.Errorf("Freed gives %v, %t; want the head", head, ok)
-	}
+	it, ok := l.Back("key", w)
+	want(t, "Back", it, ok, 0)
+	it, ok = l.Freed("key")
+	want(t, "Freed", it, ok, 1)
+	it, ok = l.Freed("key")
+	want(t, "Freed again, before anybody was looked at,", it, ok, 0)
 	l.Call("key", w)
-	if _, ok := l.Freed("key"); ok {
-		t.Error("Freed names somebody while a claim is under way")
-	}
-	if head, now := l.Back("key", w); head.ID != w.ID || !now {
-		t.Errorf("Back gives %v, at once %t; want itself, at once", head, now)
-	}
-	if _, ok := l.Freed("nobody's"); ok {
-		t.Error("Freed names somebody where nobody waits")
-	}
+	it, ok = l.Freed("key")
+	want(t, "Freed during a claim", it, ok, 0)
+	it, ok = l.Back("key", w)
+	want(t, "Back after that", it, ok, 1)
+	it, ok = l.Freed("nobody's")
+	want(t, "Freed of another key", it, ok, 0)
+	l.Call("key", w)
+	it, ok = l.Done(w.ID, true)
+	want(t, "Done with the key", it, ok, 0)
+	it, ok = l.Freed("key")
+	want(t, "Freed after that", it, ok, 2)
 }
 
 // TestLinesLeft: a task that is no longer what it was leaves the line, and only then.
 func TestLinesLeft(t *testing.T) {
 	var l Lines
 	a, b, c := waiter(1, 10), waiter(2, 20), waiter(3, 30)
-	l.Call("key", a)
-	l.Call("key", b)
-	l.Call("key", c)
+	for _, w := range []Waiter{a, b, c} {
+		l.Call("key", w)
+	}
 	l.Back("key", a)
 	moved := b
 	moved.RunAt = 99
 	l.Call("key", moved)
-	if _, ok := l.Left(b.Item); ok || l.Len() != 3 {
-		t.Error("the new copy of a moved task left with the old one")
+	it, ok := l.Left(b.ID, 99)
+	want(t, "Left of one that waits for its new instant", it, ok, 0)
+	if l.Len() != 3 {
+		t.Error("it has left the line")
 	}
-	if _, ok := l.Left(c.Item); ok || l.Len() != 2 {
-		t.Error("one behind the head left, so the head has not changed")
+	it, ok = l.Left(c.ID, 0)
+	want(t, "Left of one behind the head", it, ok, 0)
+	if l.Len() != 2 {
+		t.Error("it has not left the line")
 	}
-	if head, ok := l.Left(a.Item); !ok || head.ID != b.ID {
-		t.Errorf("after the head left %v is head, want the next", head)
-	}
-	if _, ok := l.Left(moved.Item); ok || l.Len() != 0 || len(l.lines) != 0 {
+	it, ok = l.Left(a.ID, 77)
+	want(t, "Left of a head that is due at another instant", it, ok, 2)
+	it, ok = l.Left(b.ID, 0)
+	want(t, "Left of the last", it, ok, 0)
+	if l.Len() != 0 || len(l.lines) != 0 {
 		t.Error("the last one left something behind")
+	}
+}
+
+// TestLinesHeads: each line whose head nobody looks at names it, and only once.
+func TestLinesHeads(t *testing.T) {
+	var l Lines
+	for i, key := range []string{"a", "b", "c"} {
+		l.Call(key, waiter(byte(10*i+1), 1))
+		l.Call(key, waiter(byte(10*i+2), 2))
+	}
+	l.Done(task.ID{15: 1}, true)
+	l.Back("b", waiter(11, 1))
+	got := map[byte]bool{}
+	for _, it := range l.Heads() {
+		got[it.ID[15]] = true
+	}
+	if len(got) != 2 || !got[2] || !got[11] {
+		t.Errorf("named %v, want the heads of the two lines in which nobody is called", got)
+	}
+	if its := l.Heads(); len(its) != 0 {
+		t.Errorf("named again: %v", its)
+	}
+	if l.Left(task.ID{15: 2}, 2); len(l.Heads()) != 1 {
+		t.Error("a head that was looked at and stays is not named any more")
 	}
 }
 

@@ -139,7 +139,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	if row == nil || row.State != task.Scheduled || row.RunAt != it.RunAt {
 		d.cfg.Local.Give(it.Kind)
 		d.cfg.Settled(it) // somebody moved it; where it is scheduled again, the scan finds it
-		d.left(it)
+		d.left(it, row)
 		return claimed{}, false
 	}
 	if row.Epoch == b.epoch && d.cfg.Local.Runs(row.ExecutionID) {
@@ -147,6 +147,7 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		// next attempt from running beside this one.
 		d.cfg.Local.Cancel(row.ExecutionID, executor.ErrCanceled)
 		d.cfg.Local.Give(it.Kind)
+		d.left(it, row)
 		d.cfg.Later(it, d.cfg.Now().Add(runsPause))
 		return claimed{}, false
 	}
@@ -155,7 +156,12 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 	if c.ctx, c.policy, ok = d.cfg.Handler(row); !ok {
 		d.cfg.Local.Give(it.Kind)
 		d.cfg.Settled(it)
-		d.left(it)
+		d.left(it, nil)
+		return claimed{}, false
+	}
+	if at, ok := d.paced(row); !ok {
+		d.cfg.Local.Give(it.Kind)
+		d.cfg.Later(it, at)
 		return claimed{}, false
 	}
 	if c.suspect && !d.cfg.Local.TakeSuspect(complete.SuspectTime) {
@@ -207,7 +213,7 @@ func (b *batch) settle(ctx context.Context, cs []claimed, res []store.Result) er
 			}
 			d.cfg.Later(c.it, at)
 		case store.Locked:
-			if !c.lined {
+			if !c.lined { // else it keeps its place in the line
 				d.cfg.Later(c.it, d.cfg.Now().Add(lockedPause))
 			}
 		case store.KeyBusy:

@@ -35,6 +35,9 @@ type Config struct {
 	Member func() (name string, epoch int64, ok bool)
 	NewID  func() task.ID
 	Now    func() task.Time // estimate of the store's time
+	// RetryRate is how many retries a minute are let through, beside a tenth of the first attempts;
+	// 0 is admit.DefaultRetryRate, negative is no limit.
+	RetryRate int
 	// Backlog is the number of outcomes not recorded yet; above MaxBacklog nothing is claimed.
 	Backlog func() int
 	// Settled is told that a task has left the queue: claimed, skipped, or moved by somebody else.
@@ -69,14 +72,17 @@ type Dispatcher struct {
 	mu       sync.Mutex
 	queue    admit.Queue
 	lines    admit.Lines // of those that wait for overlap keys
+	tried    task.Time   // when the heads of all lines were queued last
+	retries  admit.Retries
 	ahead    ahead
 	claims   int          // under way
 	suspects []admit.Item // wait for the place of the one that runs
 }
 
-// New returns a Dispatcher for a term; its Run does the work.
+// New returns a Dispatcher for a term; its Run does the work. The rate of retries begins anew.
 func New(cfg Config, f store.Fence) *Dispatcher {
 	return &Dispatcher{cfg: cfg, fence: f, wake: make(chan struct{}, 1),
+		retries: admit.Retries{Rate: cfg.RetryRate},
 		ahead: ahead{wake: make(chan struct{}, 1), rows: map[task.ID]*task.Task{},
 			size: task.MaxPayload}}
 }
@@ -127,6 +133,7 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	if !ok || !d.cfg.Local.Take(t.Kind) {
 		return nil, nil, false
 	}
+	d.paced(t)
 	t.State = task.Running
 	complete.Assign(&t.Mutable, d.cfg.NewID(), name, epoch, d.fence.Token)
 	d.cfg.Local.Expect(t.ExecutionID)
@@ -172,6 +179,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-d.wake:
 		case <-tick.C:
+			d.heads()
 		}
 		for {
 			n, err := d.runOnce(ctx)

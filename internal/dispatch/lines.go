@@ -46,65 +46,71 @@ func (d *Dispatcher) outdated(t *task.Task) bool {
 	return d.lines.Outdated(t.OverlapKey, waiter(t, admit.Item{ID: t.ID}))
 }
 
-// over ends the call of a task whose claim was answered, and sees to the next of its line.
+// over ends the call of a task whose claim was answered, and sees to the next of its line. A task
+// whose row somebody has locked keeps its place.
 func (d *Dispatcher) over(c *claimed, s store.Status) {
-	if !c.lined {
-		return
-	}
-	d.mu.Lock()
-	var head admit.Item
-	now, ok, pause := true, true, keyPause
-	if s == store.KeyBusy || s == store.Locked { // in both cases it keeps its place
-		if s == store.Locked {
-			pause = lockedPause
-		}
-		head, now = d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
-	} else {
-		head, ok = d.lines.Done(c.it.ID)
-		now = s != store.Applied || c.missed // else the key is taken
-	}
-	d.mu.Unlock()
 	switch {
-	case !ok || plant.On(plant.LineForgotten):
-	case now:
-		d.Push([]admit.Item{head})
+	case !c.lined:
+	case s == store.KeyBusy || s == store.Locked:
+		d.next(func() (admit.Item, bool) {
+			return d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
+		})
 	default:
-		d.cfg.Later(head, d.cfg.Now().Add(pause))
+		taken := s == store.Applied && !c.missed
+		d.next(func() (admit.Item, bool) { return d.lines.Done(c.it.ID, taken) })
 	}
 }
 
-// uncall ends the calls of tasks whose claim has failed. They are queued again, and so is whoever
-// has come before them meanwhile.
+// uncall ends the calls of tasks whose claim has failed. They are queued again.
 func (b *batch) uncall(cs []claimed) {
 	for i := range cs {
 		if c := &cs[i]; c.lined {
-			b.d.mu.Lock()
-			head, _ := b.d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
-			b.d.mu.Unlock()
-			if head.ID != c.it.ID {
-				b.d.Push([]admit.Item{head})
-			}
+			b.d.next(func() (admit.Item, bool) {
+				return b.d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
+			})
 		}
 	}
 }
 
-// left takes a task out of its line that is not what it was when it was queued.
-func (d *Dispatcher) left(it admit.Item) {
-	d.mu.Lock()
-	head, ok := d.lines.Left(it)
-	d.mu.Unlock()
-	if ok {
-		d.Push([]admit.Item{head})
+// left takes a task out of its line that is not what it was when it joined; row is nil if it is
+// gone.
+func (d *Dispatcher) left(it admit.Item, row *task.Task) {
+	runAt := task.Time(0)
+	if row != nil && row.State == task.Scheduled {
+		runAt = row.RunAt
 	}
+	d.next(func() (admit.Item, bool) { return d.lines.Left(it.ID, runAt) })
 }
 
 // Freed says that an overlap key was given back: who waits for it is claimed at once.
 func (d *Dispatcher) Freed(key string) {
+	d.next(func() (admit.Item, bool) { return d.lines.Freed(key) })
+}
+
+// next queues whom the line names.
+func (d *Dispatcher) next(name func() (admit.Item, bool)) {
 	d.mu.Lock()
-	head, ok := d.lines.Freed(key)
+	head, ok := name()
+	if ok {
+		d.queue.Push(head)
+	}
 	d.mu.Unlock()
 	if ok {
-		d.Push([]admit.Item{head})
+		d.Wake()
+	}
+}
+
+// heads queues the heads of all lines, once in keyPause.
+func (d *Dispatcher) heads() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.cfg.Now()
+	if now.Sub(d.tried) < keyPause && now >= d.tried || plant.On(plant.LineForgotten) {
+		return
+	}
+	d.tried = now
+	for _, it := range d.lines.Heads() {
+		d.queue.Push(it)
 	}
 }
 
@@ -144,8 +150,8 @@ func (b *batch) replace(ctx context.Context, cs []claimed) error {
 		case res[i].Status != store.Applied:
 		case trs[i].ID == c.row.ID:
 			b.d.cfg.Settled(c.it)
-			b.d.left(c.it)
 			res[i].Into(c.row, trs[i])
+			b.d.left(c.it, c.row)
 			b.d.cfg.Skipped(c.row)
 		default:
 			b.d.cfg.Local.Cancel(trs[i].Set.ExecutionID, executor.ErrCanceled)

@@ -57,6 +57,7 @@ type Config struct {
 	ZombieWait             time.Duration
 	Loaded                 int // tasks held in memory, see trigger.Config
 	Retention              store.Retention
+	RetryRate              int
 }
 
 // now estimates the store's time.

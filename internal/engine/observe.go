@@ -131,6 +131,7 @@ func (e *Engine) Stats() observe.Stats {
 		var oldest task.Time
 		s.Waiting, oldest = t.dispatch.Queue()
 		s.OldestDue = oldest.Go()
+		s.RetriesDelayed = t.dispatch.Delayed()
 	}
 	return s
 }

@@ -39,7 +39,7 @@ func (c *checker) bound(r *shadow) time.Duration {
 
 const (
 	slowWalk = 6 * time.Second
-	keyPause = time.Second
+	keyPause = 2 * time.Second
 )
 
 // leftInTime checks that a task which is claimed or skipped now did not wait too long (I2).

@@ -60,7 +60,8 @@ func (x *run) String() string {
 // stopped reports whether the execution was canceled or went past its hard time-out: then it holds
 // no slot.
 func (c *checker) stopped(x *run) bool {
-	if x.told && errors.Is(x.toldWhy, ax.ErrCanceled) {
+	// What was told that its epoch is over may be given up later without another word to it.
+	if x.told && (errors.Is(x.toldWhy, ax.ErrCanceled) || errors.Is(x.toldWhy, ax.ErrFenced)) {
 		return true
 	}
 	until := c.at

@@ -13,6 +13,8 @@ import (
 type Waiter struct {
 	Item
 	Fire task.Time // with the id its place in the line
+	// Version is that of the row: of two copies of a task the newer one counts.
+	Version int64
 	// Latest marks a task that is not wanted any more once a newer one with this mark waits.
 	Latest bool
 }
@@ -46,16 +48,25 @@ type line struct {
 // Len returns the number of tasks that wait or are called.
 func (l *Lines) Len() int { return len(l.keys) }
 
+// Called reports whether a claim of this task is under way.
+func (l *Lines) Called(key string, id task.ID) bool {
+	at := l.lines[key]
+	return at != nil && at.called == id
+}
+
 // Call reports whether w may be claimed now; until Done or Back nobody else of its key is. If not,
-// it waits in the line from now on.
+// it waits in the line from now on. It is not asked for a task that is called.
 func (l *Lines) Call(key string, w Waiter) bool {
 	at := l.of(key)
 	at.named = false
-	if at.called == w.ID {
-		return false // it was queued twice: the claim of the first copy is under way
-	}
-	if _, known := l.keys[w.ID]; known {
-		at.remove(w.ID)
+	if _, known := l.keys[w.ID]; known { // mostly it is not, and a search would be long
+		i := at.place(w.ID)
+		if i >= 0 && at.waiting[i].Version > w.Version {
+			return false // the row has moved since this copy of it was read
+		}
+		if i >= 0 {
+			heap.Remove(&at.waiting, i)
+		}
 	}
 	l.keys[w.ID] = key
 	if at.called.IsZero() && (len(at.waiting) == 0 || w.compare(at.waiting[0]) < 0) {
@@ -183,13 +194,6 @@ func (l *Lines) of(key string) *line {
 
 func (at *line) place(id task.ID) int {
 	return slices.IndexFunc(at.waiting, func(w Waiter) bool { return w.ID == id })
-}
-
-// remove takes a waiter out.
-func (at *line) remove(id task.ID) {
-	if i := at.place(id); i >= 0 {
-		heap.Remove(&at.waiting, i)
-	}
 }
 
 // heads is a heap of waiters: a line may be long, and most leave it as its head.

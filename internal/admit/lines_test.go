@@ -70,8 +70,9 @@ func TestLinesEarlierOneComes(t *testing.T) {
 	if l.Call("key", waiter(2, 20)) {
 		t.Error("called before the head")
 	}
-	if !l.Call("key", waiter(3, 5)) || l.Call("key", waiter(3, 5)) {
-		t.Error("want the head called, and only its first copy")
+	if !l.Call("key", waiter(3, 5)) || !l.Called("key", task.ID{15: 3}) ||
+		l.Called("key", task.ID{15: 2}) || l.Called("other", task.ID{15: 3}) {
+		t.Error("want the head called, and nobody else")
 	}
 	if !l.Call("other", waiter(4, 99)) {
 		t.Error("a line of another key holds it back")
@@ -140,6 +141,24 @@ func TestLinesLeft(t *testing.T) {
 	want(t, "Left of the last", it, ok, 0)
 	if l.Len() != 0 || len(l.lines) != 0 {
 		t.Error("the last one left something behind")
+	}
+}
+
+// TestLinesStaleCopy: a copy that was read before the row moved does not take the place of the row
+// as it is.
+func TestLinesStaleCopy(t *testing.T) {
+	var l Lines
+	now, stale := waiter(1, 10), waiter(1, 10)
+	now.Version, now.RunAt, stale.Version = 2, 50, 1
+	l.Call("key", waiter(9, 1))
+	l.Call("key", now)
+	if l.Call("key", stale) {
+		t.Error("called")
+	}
+	it, ok := l.Done(task.ID{15: 9}, false)
+	want(t, "Done", it, ok, 1)
+	if it.RunAt != 50 || l.Call("key", stale) || !l.Call("key", now) {
+		t.Errorf("%+v is named; want the row as it is called, and not its old copy", it)
 	}
 }
 

@@ -142,6 +142,13 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.left(it, row)
 		return claimed{}, false
 	}
+	if d.called(row) {
+		// Another copy of it is being claimed. It may have been queued for an instant that was
+		// changed since, so this one is not thrown away.
+		d.cfg.Local.Give(it.Kind)
+		d.cfg.Later(it, d.cfg.Now().Add(runsPause))
+		return claimed{}, false
+	}
 	if row.Epoch == b.epoch && d.cfg.Local.Runs(row.ExecutionID) {
 		// It was held, and a person wants it again: the key is its own, so nothing else keeps the
 		// next attempt from running beside this one.

@@ -29,7 +29,8 @@ func waits(t *task.Task) bool {
 }
 
 func waiter(t *task.Task, it admit.Item) admit.Waiter {
-	return admit.Waiter{Item: it, Fire: t.FireTime, Latest: t.Overlap == task.OverlapReplace}
+	return admit.Waiter{Item: it, Fire: t.FireTime, Version: t.Version,
+		Latest: t.Overlap == task.OverlapReplace}
 }
 
 // call reports whether a task may be claimed before all others that want its key; if not, it waits.
@@ -37,6 +38,16 @@ func (d *Dispatcher) call(t *task.Task, it admit.Item) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.lines.Call(t.OverlapKey, waiter(t, it)) || plant.On(plant.LineIgnored)
+}
+
+// called reports whether the task is being claimed from its line.
+func (d *Dispatcher) called(t *task.Task) bool {
+	if t.OverlapKey == "" {
+		return false
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.lines.Called(t.OverlapKey, t.ID)
 }
 
 // outdated reports whether a newer task waits that replaces this one.

@@ -11,11 +11,16 @@ import (
 // clock, came into its state, found its overlap key busy, or the last disturbance of anything,
 // whatever was last.
 func (c *checker) wait(r *shadow, now task.Time) time.Duration {
-	if p := c.leader; p == nil || p.over || p.stopping || p.still != nil {
-		c.disturbed() // nobody can lead
-	}
+	c.leaderless()
 	w := c.at - max(c.at-now.Sub(r.RunAt), r.entered, r.busy, c.quiet, c.kinds[r.Kind])
 	return min(w, c.keyWait(r, now))
+}
+
+// leaderless says that nothing is late while nobody can lead.
+func (c *checker) leaderless() {
+	if p := c.leader; p == nil || p.over || p.stopping || p.still != nil {
+		c.disturbed()
+	}
 }
 
 // exempt reports whether a task may wait for longer than a run takes: one suspect runs at a time,
@@ -53,6 +58,7 @@ func (c *checker) leftInTime(r *shadow, now task.Time) {
 // look is called every now and then: what should have happened and did not? Nothing is due for
 // ever (I2), and no row is RUNNING that nobody runs (I14).
 func (c *checker) look(now task.Time) {
+	c.leaderless()
 	if c.leader != nil && !c.leader.over {
 		c.slotsHeld(c.leader)
 	}

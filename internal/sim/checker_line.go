@@ -57,7 +57,8 @@ func (c *checker) inTurn(r *shadow, now task.Time) {
 	}
 	for _, o := range c.due {
 		seen := o.busy > max(o.entered, c.led)
-		if o.OverlapKey == r.OverlapKey && o.ID != r.ID && seen && o.RunAt <= now &&
+		if o.OverlapKey == r.OverlapKey && o.Overlap == task.OverlapQueue && o.ID != r.ID &&
+			seen && o.RunAt <= now &&
 			before(&o.Task, &r.Task) && !c.exempt(o) && o.Kind != lateKind {
 			c.fail("I25", "task %s was claimed before %s, which waits since %v for the same key", r.ID,
 				o.ID, o.busy)

@@ -48,3 +48,22 @@ type Backend interface {
 	// Release gives the lease up at once; releasing one that is not held is harmless.
 	Release(ctx context.Context, partition int, holder string) error
 }
+
+// Holding says who has the lease of a partition.
+type Holding struct {
+	Holder string // "": nobody; it is free, or was released
+	// Left is how long the lease still runs by the backend's clock. It is negative when the lease has
+	// run out and nobody took it since: its holder died, or cannot reach the backend.
+	Left time.Duration
+	// Exclusive: as in [HeldError]; Left says nothing then.
+	Exclusive bool
+}
+
+// Held reports whether somebody has the right to lead now.
+func (h Holding) Held() bool { return h.Holder != "" && (h.Exclusive || h.Left > 0) }
+
+// Looker is an extra of backends that can say who holds a lease without trying to take it.
+type Looker interface {
+	// Look returns who holds the lease of a partition.
+	Look(ctx context.Context, partition int) (Holding, error)
+}

@@ -29,6 +29,9 @@ var (
 	ErrClosed = errors.New("store is closed")
 	// ErrNewer: the database was made by a newer version of ax.
 	ErrNewer = errors.New("database is newer than this program; upgrade the program")
+	// ErrOlder: the tables are those of an older version of ax, or there are none, and the store was
+	// told not to change them.
+	ErrOlder = errors.New("database has not been migrated; `ax migrate up` does it")
 	// ErrDamaged: the file or schema is not one that ax wrote.
 	ErrDamaged = errors.New("database is damaged or not one of ax")
 	// ErrBusy: another writer held the database longer than the busy time-out.

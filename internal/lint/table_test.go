@@ -21,12 +21,16 @@ var table = map[string][]string{
 	// Stores.
 	"store/memory": {"task", "store", "lease", "registry"},
 	"store/sqlite": {"task", "store", "lease", "registry", "store/internal/sqlstore",
-		"store/sqlite/internal/lite"},
+		"store/sqlite/internal/lite", "store/sqlite/internal/schema"},
 	"store/sqlite/internal/lite": {},
-	"store/postgres": {"task", "store", "lease", "registry", "store/internal/sqlstore",
+	// Migrations, and what they make: needed when a store is opened or inspected.
+	"store/sqlite/internal/schema": {"store", "store/internal/sqlstore",
+		"store/sqlite/internal/lite"},
+	"store/postgres": {"task", "store", "lease", "registry", "store/postgres/internal/schema",
 		"store/postgres/internal/wire", "internal/batch"},
-	"store/postgres/internal/wire": {"task", "store"},
-	"store/internal/sqlstore":      {"store"},
+	"store/postgres/internal/schema": {"task", "store", "store/internal/sqlstore"},
+	"store/postgres/internal/wire":   {"task", "store"},
+	"store/internal/sqlstore":        {"store"},
 	// The memory store is the oracle of the suite.
 	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
 

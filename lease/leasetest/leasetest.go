@@ -62,12 +62,14 @@ func Run(t *testing.T, o Options, open func(t *testing.T) lease.Backend) {
 		"H02 random holders":      testH02,
 		"RenewKeepsOthersOut":     testRenewKeeps,
 		"CanceledContext":         testCanceled,
+		"Look":                    testLook,
 		"HoldersAreComparedWhole": testHolders,
 	}
 	if !o.Eternal {
 		tests["ExpiryAndSteal"] = testSteal
 		tests["RenewAfterExpiry"] = testRenewAfterExpiry
 		tests["LeftIsTrue"] = testLeft
+		tests["LookAfterExpiry"] = testLookExpired
 	}
 	b := open(t)
 	for name, run := range tests {

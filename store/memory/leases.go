@@ -63,3 +63,17 @@ func (l leases) Release(ctx context.Context, partition int, holder string) error
 	}
 	return nil
 }
+
+// Look implements lease.Looker.
+func (l leases) Look(ctx context.Context, partition int) (lease.Holding, error) {
+	now, err := l.s.begin(ctx)
+	if err != nil {
+		return lease.Holding{}, err
+	}
+	defer l.s.mu.Unlock()
+	h, ok := l.s.leases[partition]
+	if !ok {
+		return lease.Holding{}, nil
+	}
+	return lease.Holding{Holder: h.holder, Left: h.until.Sub(now)}, nil
+}

@@ -39,28 +39,32 @@ func (l leases) Acquire(
 	ctx context.Context, partition int, holder string, ttl time.Duration,
 ) error {
 	for {
-		taken, free := false, true
+		taken := false
 		a := leaseArgs(partition, holder)
 		a.Int8(ttl.Microseconds())
 		err := l.s.keep(ctx, "acquire lease", acquireLease, a, func(*row) { taken = true })
 		if err != nil || taken {
 			return err
 		}
-		held := &lease.HeldError{}
-		a = &args{}
-		a.Int4(partition)
-		err = l.s.keep(ctx, "read lease", readLease, a, func(r *row) {
-			free = false
-			held.Holder = r.Text()
-			held.Left = max(0, time.Duration(r.Int8())*time.Microsecond)
-		})
+		h, err := l.Look(ctx, partition)
 		if err != nil {
 			return err
 		}
-		if !free { // else it was released in between
-			return held
+		if h.Holder != "" { // else it was released in between
+			return &lease.HeldError{Holder: h.Holder, Left: max(0, h.Left)}
 		}
 	}
+}
+
+// Look implements lease.Looker.
+func (l leases) Look(ctx context.Context, partition int) (h lease.Holding, err error) {
+	a := &args{}
+	a.Int4(partition)
+	err = l.s.keep(ctx, "read lease", readLease, a, func(r *row) {
+		h.Holder = r.Text()
+		h.Left = time.Duration(r.Int8()) * time.Microsecond
+	})
+	return h, err
 }
 
 // Renew implements lease.Backend. An expired lease that nobody took is still its holder's.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/batch"
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/schema"
 	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 	"github.com/jackc/pgx/v5"
@@ -29,8 +30,8 @@ type Store struct {
 	leases *pgxpool.Pool // one connection: never behind work
 	own    bool          // pool is ours to close
 
-	schemaName string
-	schema     string // quoted
+	tables *schema.Schema
+	schema string // quoted
 
 	session bool // connections have our settings from their start
 	prepare bool // named statements work: no PgBouncer in transaction mode
@@ -57,6 +58,7 @@ type Option func(*options)
 type options struct {
 	schema string
 	quiet  bool
+	keep   bool // the tables as they are
 }
 
 // Schema puts the tables into this schema, which must exist. The default is the first one of the
@@ -66,6 +68,11 @@ func Schema(name string) Option { return func(o *options) { o.schema = name } }
 // Quiet sends no hints: see [store.Hinter]. It spares a little of each insert where one process
 // does everything.
 func Quiet() Option { return func(o *options) { o.quiet = true } }
+
+// NoMigrate makes Open and New leave the tables as they are: where there are none, or those of an
+// older version, they return store.ErrOlder. It is for programs that must not change the schema,
+// because somebody else does that with `ax migrate up` or by hand.
+func NoMigrate() Option { return func(o *options) { o.keep = true } }
 
 // Open connects to the database of dsn, a URL or key=value text as pgx takes it, and creates or
 // upgrades the tables. pool_max_conns in it is the size of the pool: MinConns or more; the default
@@ -131,7 +138,7 @@ func (s *Store) start(ctx context.Context, cfg *pgxpool.Config, opts []Option) (
 	s.life, s.ended = context.WithCancel(context.WithoutCancel(ctx))
 	err := s.connect(ctx, cfg)
 	if err == nil {
-		err = s.prepareSchema(ctx, o.schema)
+		err = s.prepareSchema(ctx, o)
 	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open: %w", explain(err)), s.Close())

@@ -10,6 +10,11 @@ func (s *Store) WriterPragma(name string) (n int64, err error) {
 	return number(s.writer.conn, "PRAGMA "+name)
 }
 
+func number(c *lite.Conn, query string) (n int64, err error) {
+	_, err = one(c, query, nothing, func(q *lite.Stmt) { n = q.ColInt(0) })
+	return n, err
+}
+
 // WriterExec runs a script on the writing connection, outside of any transaction.
 func (s *Store) WriterExec(script string) error { return s.writer.conn.Exec(script) }
 

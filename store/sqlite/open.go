@@ -11,6 +11,7 @@ import (
 
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
+	"github.com/ax-sched/ax/store/sqlite/internal/schema"
 )
 
 //go:embed migrations/*.sql
@@ -30,7 +31,8 @@ var _ store.Store = (*Store)(nil)
 
 // Open opens the database file, makes it if it does not exist, and brings its schema up to date.
 // The directory must exist. A file of a newer version gives store.ErrNewer, one that is damaged or
-// has no tables of ax among its own (see Shared) gives store.ErrDamaged and is left as it is.
+// has no tables of ax among its own (see Shared) gives store.ErrDamaged and is left as it is. See
+// NoMigrate for files that it must not make or change.
 func Open(path string, opts ...Option) (*Store, error) {
 	o := newOptions(opts)
 	conn, err := prepare(path, o)
@@ -46,10 +48,11 @@ func Open(path string, opts ...Option) (*Store, error) {
 
 // prepare opens the connection of the writer on a file whose schema is current.
 func prepare(path string, o options) (*lite.Conn, error) {
-	if err := checkPath(path); err != nil {
-		return nil, err
+	connect := create
+	if o.keep {
+		connect = existing
 	}
-	c, err := lite.Open(path, true)
+	c, err := connect(path)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +61,25 @@ func prepare(path string, o options) (*lite.Conn, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// create opens the file, and makes it if it does not exist.
+func create(path string) (*lite.Conn, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	return lite.Open(path, true)
+}
+
+// existing opens the file only if it exists.
+func existing(path string) (*lite.Conn, error) {
+	if err := checkPath(path); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path); err != nil { // SQLite says less
+		return nil, fmt.Errorf("%w; `ax migrate up` makes it", err)
+	}
+	return lite.Open(path, false)
 }
 
 func checkPath(path string) error {
@@ -84,19 +106,19 @@ func setUp(c *lite.Conn, o options) error {
 		o.busy.Milliseconds(), pageSize)); err != nil {
 		return err
 	}
-	version := 0
-	// One transaction, because another process may be making the schema at this moment.
-	err := transact(c, func(c *lite.Conn) (err error) {
-		version, err = schemaVersion(c, o.shared)
-		return err
-	})
+	sc, err := schema.Load(migrationFiles)
 	if err != nil {
+		return err
+	}
+	sc.Shared, sc.Keep = o.shared, o.keep
+	// One transaction, because another process may be making the schema at this moment.
+	if err := transact(c, sc.Check); err != nil {
 		return err
 	}
 	if err := toWAL(c, o.busy); err != nil {
 		return err
 	}
-	if err := migrate(c, version, o); err != nil {
+	if err := sc.Bring(c, int64(o.now())); err != nil {
 		return err
 	}
 	// The writer waits in Go, where a context can end the wait.

@@ -15,6 +15,7 @@ type options struct {
 	busy     time.Duration
 	maxPages int64 // of the file; 0 is no limit
 	shared   bool
+	keep     bool // the schema as it is
 }
 
 // Durability says what a commit survives.
@@ -45,6 +46,12 @@ func BusyTimeout(d time.Duration) Option { return func(o *options) { o.busy = d 
 // other tables are left alone. The file becomes one in WAL mode. Without it a file that has other
 // tables and none of ax gives store.ErrDamaged; once ax is in it, it opens either way.
 func Shared() Option { return func(o *options) { o.shared = true } }
+
+// NoMigrate makes Open leave the schema as it is: a file that does not exist is not made
+// (fs.ErrNotExist), and one without tables of ax, or with those of an older version, gives
+// store.ErrOlder. It is for programs that must not change the schema, because somebody else does
+// that with `ax migrate up` or by hand.
+func NoMigrate() Option { return func(o *options) { o.keep = true } }
 
 func newOptions(opts []Option) options {
 	o := options{sync: Full, clock: time.Now, busy: 10 * time.Second}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
@@ -93,6 +94,38 @@ func heldBy(path string) string {
 		return "another process"
 	}
 	return fmt.Sprintf("%s (process %s)", name, pid)
+}
+
+// Look implements lease.Looker. Whether another process has the lock can only be found by trying:
+// for that moment a process that tries too is refused, and comes again.
+func (o *owner) Look(ctx context.Context, partition int) (lease.Holding, error) {
+	if err := ctx.Err(); err != nil {
+		return lease.Holding{}, err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.closed:
+		return lease.Holding{}, store.ErrClosed
+	case o.ours():
+		return lease.Holding{Holder: o.holders[partition], Exclusive: true}, nil
+	}
+	f, err := os.OpenFile(o.path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return lease.Holding{}, nil // nobody has ever led
+	}
+	if err != nil {
+		return lease.Holding{}, fmt.Errorf("look at the lease: %w", err)
+	}
+	locked := lockFile(f)
+	_ = f.Close() // which unlocks it; nothing was written
+	switch {
+	case errors.Is(locked, errLocked):
+		return lease.Holding{Holder: heldBy(o.path), Exclusive: true}, nil
+	case locked != nil:
+		return lease.Holding{}, fmt.Errorf("look at the lease: lock %s: %w", o.path, locked)
+	}
+	return lease.Holding{}, nil
 }
 
 // ours reports whether the lock is held and the file still has its name.

@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T) Full) {
 		{"Due", dueTests, false},
 		{"Live", liveTests, false},
 		{"Expiry", expiryTests, true},
+		{"Inspect", inspectTests, true},
 		{"List", listTests, false},
 		{"Prune", pruneTests, false},
 		{"Concurrent", concurrentTests, false},

@@ -74,3 +74,53 @@ func Plan(all []Migration, installed int) ([]Migration, error) {
 	}
 	return all[installed:], nil
 }
+
+// Check is Plan for a store that may have been told to keep the schema as it is: then a database
+// that lacks steps gives store.ErrOlder.
+func Check(all []Migration, installed int, keep bool) ([]Migration, error) {
+	todo, err := Plan(all, installed)
+	if err == nil && keep && len(todo) > 0 {
+		return nil, fmt.Errorf("schema version %d, this program needs %d: %w", installed, len(all),
+			store.ErrOlder)
+	}
+	return todo, err
+}
+
+// Database is what Bring does to a database, in the words of its dialect.
+type Database struct {
+	// Installed reads the version of the schema; 0 is an empty database.
+	Installed func() (int, error)
+	// Alone runs f in a transaction, in which nobody else who does the same is.
+	Alone func(f func() error) error
+	// Run makes one step and notes its version.
+	Run func(Migration) error
+}
+
+// Bring brings a schema to the last of all steps, in one transaction. Who finds nothing to do
+// writes nothing, so that the right to change the schema is not needed then. Of several programs
+// that start at once the first does it; the others wait, and find it done.
+func (d Database) Bring(all []Migration, keep bool) error {
+	installed, err := d.Installed()
+	if err != nil {
+		return err
+	}
+	if todo, err := Check(all, installed, keep); err != nil || len(todo) == 0 {
+		return err
+	}
+	return d.Alone(func() error {
+		installed, err := d.Installed() // again, now that nobody else can change it
+		if err != nil {
+			return err
+		}
+		todo, err := Plan(all, installed)
+		if err != nil {
+			return err
+		}
+		for _, m := range todo {
+			if err := d.Run(m); err != nil {
+				return fmt.Errorf("migration %04d_%s: %w", m.Version, m.Name, err)
+			}
+		}
+		return nil
+	})
+}

@@ -70,6 +70,8 @@ var table = map[string][]string{
 	"prom":             {"", "task", "observe", "store", "lease"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
+	// It asks the code that fires when a job should have fired.
+	"internal/doctor": {"task", "store", "lease", "registry", "internal/trigger"},
 	"internal/command": {},
 	"internal/demo":    {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.
@@ -77,7 +79,7 @@ var table = map[string][]string{
 		"internal/wheel"},
 	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "store/sqlite", "store/postgres",
 		"internal/demo", "internal/bench", "internal/clock", "internal/group",
-		"internal/crontab", "internal/command"},
+		"internal/crontab", "internal/command", "internal/doctor"},
 
 	// For users' own tests; and the guides, whose code is in tests.
 	"axtest":      {"", "task", "store/memory"},

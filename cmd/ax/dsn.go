@@ -103,17 +103,32 @@ func (d database) String() string {
 
 // open opens the database; a file, and the folder it lies in, is made if it does not exist.
 func (d database) open(ctx context.Context) (ax.Store, error) {
+	if d.path != "" {
+		if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
+			return nil, fmt.Errorf("folder of the database: %w", err)
+		}
+	}
+	return d.openWith(ctx, true)
+}
+
+// openWith opens the database, and brings its schema up to date if that is wanted.
+func (d database) openWith(ctx context.Context, migrate bool) (ax.Store, error) {
 	if d.path == "" {
-		st, err := postgres.Open(ctx, d.url)
+		var opts []postgres.Option
+		if !migrate {
+			opts = append(opts, postgres.NoMigrate())
+		}
+		st, err := postgres.Open(ctx, d.url, opts...)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", d, err)
 		}
 		return st, nil
 	}
-	if err := os.MkdirAll(filepath.Dir(d.path), 0o700); err != nil {
-		return nil, fmt.Errorf("folder of the database: %w", err)
+	var opts []sqlite.Option
+	if !migrate {
+		opts = append(opts, sqlite.NoMigrate())
 	}
-	st, err := sqlite.Open(d.path)
+	st, err := sqlite.Open(d.path, opts...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", d, err)
 	}
@@ -122,16 +137,25 @@ func (d database) open(ctx context.Context) (ax.Store, error) {
 
 // openExisting does not make an empty file where somebody only wants to look.
 func (d database) openExisting(ctx context.Context) (ax.Store, error) {
-	if d.path != "" {
-		if _, err := os.Stat(d.path); errors.Is(err, fs.ErrNotExist) {
-			if d.unnamed {
-				return nil, fmt.Errorf("%s: there is no such file; that is the default: give --db "+
-					"or AX_DB", d)
-			}
-			return nil, fmt.Errorf("%s: there is no such file", d)
-		}
+	if err := d.exists(); err != nil {
+		return nil, err
 	}
 	return d.open(ctx)
+}
+
+// exists returns an error if the database is a file that does not exist.
+func (d database) exists() error {
+	if d.path == "" {
+		return nil
+	}
+	_, err := os.Stat(d.path)
+	switch {
+	case !errors.Is(err, fs.ErrNotExist):
+		return nil // what else is wrong is said when it is opened
+	case d.unnamed:
+		return fmt.Errorf("%s: there is no such file; that is the default: give --db or AX_DB", d)
+	}
+	return fmt.Errorf("%s: there is no such file", d)
 }
 
 // openStore opens the database that a DSN names.

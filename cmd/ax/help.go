@@ -22,6 +22,17 @@ func flagHelp() kong.Vars {
 			"give it up.",
 		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
 		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
-		"list_before":   "Only tasks older than this one: the last of the page before.",
+		"doctor_watch": "If tasks wait for long, look again after this time to see whether they " +
+			"move, 0s to 1m.",
+		"submit_payload": "JSON text, @FILE for the bytes of a file, or - for those of standard " +
+			"input.",
+		"submit_at":       "When it is due, such as 2030-01-31T22:00:00Z (default: at once).",
+		"submit_timeout":  "Hard time-out of an attempt, or none (default: as the kind says).",
+		"submit_once":     "Never run it again by itself: no retries, HELD if its end is unknown.",
+		"submit_expires":  "DEAD if no attempt has started by then: a time, or a duration from now.",
+		"submit_id":       "The task's id, which makes it harmless to repeat the command.",
+		"submit_late":     "SKIPPED if it is not begun within so long of when it was due.",
+		"submit_lifetime": "HELD if an attempt gives no result within so long.",
+		"list_before":     "Only tasks older than this one: the last of the page before.",
 	}
 }

@@ -22,6 +22,9 @@ type cli struct {
 	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
 	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
+	Submit  submitCmd  `cmd:"" help:"Submit a task."`
+	Migrate migrateCmd `cmd:"" help:"Make or upgrade the tables, or see whether that is needed."`
+	Doctor  doctorCmd  `cmd:"" help:"Find what an operator must act on."`
 	Bench   bench.Cmd  `cmd:"" help:"Measure this machine and database."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

@@ -96,6 +96,8 @@ var masks = []struct {
 	{regexp.MustCompile(`go1\.[0-9.]+[a-z0-9.]*`), "<go>"},
 	{regexp.MustCompile(`ax \S+ <go>`), "ax <version> <go>"},
 	{regexp.MustCompile(`"version":"[^"]*","go"`), `"version":"<version>","go"`},
+	{regexp.MustCompile(`for \d+ days`), "for <n> days"},
+	{regexp.MustCompile(`"clock_offset_ms":-?\d+`), `"clock_offset_ms":<offset>`},
 	{regexp.MustCompile(`[a-z0-9_.-]+@[A-Za-z0-9_.-]+`), "<somebody>"},
 }
 

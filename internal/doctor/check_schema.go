@@ -47,14 +47,14 @@ func (e *examiner) schema() {
 			What: fmt.Sprintf("the schema has %s: %s", count(len(gone), "fault"), gone[0]),
 			Why: "without an index reads of the whole table take its place, and without a unique one " +
 				"two live tasks may have one key",
-			Do: []string{"ax migrate dump shows the statement that makes it; drop an invalid index " +
-				"first, and use CREATE INDEX CONCURRENTLY on a busy PostgreSQL"}})
+			Do: []string{"run the statement that this prints for it, on a busy PostgreSQL with " +
+				"CREATE INDEX CONCURRENTLY, an invalid index dropped first:", "ax migrate dump"}})
 	}
 	if len(odd) > 0 {
 		e.add(Finding{Code: "schema.fault", Severity: Warning, Count: len(odd), IDs: odd,
 			What: odd[0],
 			Why:  "it was changed by hand, or by another build of ax; statements may not fit it",
-			Do:   []string{"compare it with what this prints: ax migrate dump"}})
+			Do:   []string{"compare it with what this prints:", "ax migrate dump"}})
 	}
 }
 

@@ -94,7 +94,8 @@ func TestPlanted(t *testing.T) {
 			for i := range 3 {
 				w.bury(w.fire(j, w.now.Add(time.Duration(i-40)*time.Minute), task.Scheduled, 0))
 			}
-		}, []string{"!job.failing", "task.dead"}, "last 3 fires of job report have failed: no such table"},
+		}, []string{"!job.failing", "task.dead"},
+			"last 3 fires of job report have failed: no such table"},
 		"job that is skipped": {func(w *world) {
 			w.lead()
 			j := w.job("slow", nil)

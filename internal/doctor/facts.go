@@ -40,7 +40,7 @@ type Offset struct {
 	Error time.Duration // By is right up to so much
 }
 
-// Job is a definition and its latest fires, the newest first. The fires are read only where the last
+// Job is a definition and its latest fires, the newest first. They are read only where the last
 // one has not gone well.
 type Job struct {
 	task.Job

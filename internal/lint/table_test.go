@@ -71,7 +71,7 @@ var table = map[string][]string{
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
 	// It asks the code that fires when a job should have fired.
-	"internal/doctor": {"task", "store", "lease", "registry", "internal/trigger"},
+	"internal/doctor":  {"task", "store", "lease", "registry", "internal/trigger"},
 	"internal/command": {},
 	"internal/demo":    {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.

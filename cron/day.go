@@ -30,9 +30,10 @@ func (s *Schedule) PerDay() Day {
 }
 
 // String says it in English: "60 runs a day, 00:00-00:59".
-func (d Day) String() string {
-	return d.text(&english)
-}
+func (d Day) String() string { return d.In(English) }
+
+// In is String in another language.
+func (d Day) In(l Language) string { return d.text(l.words()) }
 
 func (d Day) text(w *words) string {
 	first, last := clockText(int(d.First.Seconds())), clockText(int(d.Last.Seconds()))

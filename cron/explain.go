@@ -8,8 +8,11 @@ import (
 
 // Explain says in English when the schedule fires, and what happens at clock changes if the zone
 // still has any: "every 2 minutes in Europe/Berlin; follows real time when clocks change".
-func (s *Schedule) Explain() string {
-	return explanation{s, &english}.text()
+func (s *Schedule) Explain() string { return s.ExplainIn(English) }
+
+// ExplainIn is Explain in another language.
+func (s *Schedule) ExplainIn(l Language) string {
+	return explanation{s, l.words()}.text()
 }
 
 // explanation turns a schedule into words of one language.
@@ -21,12 +24,12 @@ type explanation struct {
 func (e explanation) text() string {
 	if e.every.period > 0 {
 		anchor := time.UnixMilli(e.every.anchor).In(e.zone).Format(time.RFC3339)
-		return fmt.Sprintf(e.w.everyPeriod, e.every.duration(), anchor)
+		return fmt.Sprintf(e.w.everyPeriod, e.w.period(e.every.duration()), anchor)
 	}
-	clock, recurring := e.clock()
+	clock, everyDay := e.clock()
 	days := e.days()
-	if days == "" && !recurring {
-		days = e.w.everyDay
+	if days == "" {
+		days = everyDay
 	}
 	text := fmt.Sprintf(e.w.sentence, clock, days, e.zone.String())
 	if e.zoneChanges() {
@@ -60,12 +63,12 @@ func (e explanation) changes() string {
 	return fmt.Sprintf(e.w.changes, gap, overlap)
 }
 
-// clock describes the time of day. It is recurring if it reads as a rhythm that needs no "every
-// day" after it.
-func (e explanation) clock() (text string, recurring bool) {
+// clock describes the time of day, and what to say of the days if all match: a rhythm of the whole
+// day needs no "every day".
+func (e explanation) clock() (text, everyDay string) {
 	c := &e.cal
 	if c.perDay <= 6 && !e.wildcard {
-		return fmt.Sprintf(e.w.at, e.list(e.times(), e.w.and)), false
+		return fmt.Sprintf(e.w.at, e.list(e.times(), e.w.and)), e.w.everyDay
 	}
 	first, _ := c.nextClock(0)
 	last, _ := c.prevClock(daySeconds - 1)
@@ -74,27 +77,31 @@ func (e explanation) clock() (text string, recurring bool) {
 	onTheHour := c.minutes == 1 && c.seconds == 1
 	switch {
 	case onTheHour && allHours:
-		return e.w.everyHour, true
+		return e.w.everyHour, ""
 	case onTheHour && even:
-		return fmt.Sprintf(e.w.everyNHours, n), true
+		return fmt.Sprintf(e.w.everyNHours, n), ""
 	}
 	rhythm := e.rhythm()
 	switch {
 	case allHours && e.inEveryHour():
-		return fmt.Sprintf(e.w.join, rhythm, e.w.ofEveryHour), true
+		return fmt.Sprintf(e.w.join, rhythm, e.w.ofEveryHour), ""
 	case allHours:
-		return rhythm, true
+		return rhythm, ""
 	case stretch(c.hours) && !onTheHour:
-		return fmt.Sprintf(e.w.from, rhythm, clockText(first), clockText(last)), true
+		from := e.w.from
+		if e.inEveryHour() {
+			from = e.w.fromEach
+		}
+		return fmt.Sprintf(from, rhythm, clockText(first), clockText(last)), e.w.daily
 	}
-	hours := fmt.Sprintf(e.w.ofHours, e.numbers(maskValues(c.hours), nil))
-	return fmt.Sprintf(e.w.join, rhythm, hours), true
+	hours := fmt.Sprintf(e.w.ofHours, e.numbers(maskValues(c.hours)))
+	return fmt.Sprintf(e.w.join, rhythm, hours), e.w.daily
 }
 
-// inEveryHour reports whether the minutes are a list that needs "of every hour" after it.
+// inEveryHour reports whether the rhythm lists minutes, which needs "of every hour" after it.
 func (e explanation) inEveryHour() bool {
-	_, even := pace(e.fields[minute])
-	return !even
+	n, even := pace(e.fields[minute])
+	return !even || n > 1 && e.cal.seconds != 1
 }
 
 // times lists the matching clock times of a day.
@@ -121,11 +128,11 @@ func (e explanation) rhythm() string {
 		case even:
 			return fmt.Sprintf(e.w.everyNMinutes, n)
 		}
-		return fmt.Sprintf(e.w.atMinutes, e.numbers(maskValues(e.cal.minutes), nil))
+		return fmt.Sprintf(e.w.atMinutes, e.numbers(maskValues(e.cal.minutes)))
 	}
 	minutes := e.w.ofEveryMinute
 	if !even || n > 1 {
-		minutes = fmt.Sprintf(e.w.ofMinutes, e.numbers(maskValues(e.cal.minutes), nil))
+		minutes = fmt.Sprintf(e.w.ofMinutes, e.numbers(maskValues(e.cal.minutes)))
 	}
 	seconds := ""
 	switch pause, steady := pace(e.fields[second]); {
@@ -134,7 +141,7 @@ func (e explanation) rhythm() string {
 	case steady:
 		seconds = fmt.Sprintf(e.w.everyNSeconds, pause)
 	default:
-		seconds = fmt.Sprintf(e.w.atSeconds, e.numbers(maskValues(e.cal.seconds), nil))
+		seconds = fmt.Sprintf(e.w.atSeconds, e.numbers(maskValues(e.cal.seconds)))
 		return fmt.Sprintf(e.w.join, seconds, minutes)
 	}
 	if even && n == 1 {
@@ -145,35 +152,58 @@ func (e explanation) rhythm() string {
 
 // days describes day of month, weekday, month and year; it is empty if every day matches.
 func (e explanation) days() string {
-	text := ""
-	byDay := e.monthDays()
-	switch byWeekday := e.weekDays(); {
-	case byDay != "" && byWeekday != "" && e.cal.bothDays:
-		text = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.both, byDay, byWeekday))
+	days, byDay := "", e.monthDays()
+	both := byDay != "" && e.cal.bothDays
+	switch byWeekday := e.weekDays(both); {
+	case byDay != "" && byWeekday != "" && both:
+		days = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.both, byDay, byWeekday))
 	case byDay != "" && byWeekday != "":
-		text = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.either, byDay, byWeekday))
+		days = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.either, byDay, byWeekday))
 	case byDay != "" || byWeekday != "":
-		text = fmt.Sprintf(e.w.on, byDay+byWeekday)
+		days = fmt.Sprintf(e.w.on, byDay+byWeekday)
 	}
-	allMonths := bits.OnesCount32(e.cal.months) == 12
-	allYears := e.cal.years == nil || e.fields[year].String() == "*"
-	if text == "" && !(allMonths && allYears) {
-		text = e.w.everyDay
+	months, years := e.months(), e.years()
+	if months != "" && years == "" {
+		years = e.w.everyYear
 	}
-	if !allMonths {
-		months := maskValues(uint64(e.cal.months))
-		text += fmt.Sprintf(e.w.inMonths, e.numbers(months, e.w.months[:]))
+	if days == "" && months+years != "" {
+		days = e.w.everyDay
 	}
-	if !allYears {
-		var years []int
-		for y, in := range e.cal.years {
-			if in {
-				years = append(years, y)
-			}
+	return fmt.Sprintf(e.w.date, days, months, years)
+}
+
+// months describes the month field; it is empty if every month matches.
+func (e explanation) months() string {
+	months := maskValues(uint64(e.cal.months))
+	switch len(months) {
+	case 12:
+		return ""
+	case 1:
+		return fmt.Sprintf(e.w.inMonth, e.w.months[months[0]])
+	}
+	return fmt.Sprintf(e.w.inMonths, e.names(months, e.w.months[:], e.w.monthSpan))
+}
+
+// years describes the year field; it is empty if every year matches.
+func (e explanation) years() string {
+	if e.cal.years == nil || e.fields[year].String() == "*" {
+		return ""
+	}
+	var years []int
+	for y, in := range e.cal.years {
+		if in {
+			years = append(years, y)
 		}
-		text += fmt.Sprintf(e.w.inYears, e.numbers(years, nil))
 	}
-	return text
+	return fmt.Sprintf(e.w.inYears, e.numbers(years))
+}
+
+// monthly puts "every month" before days, unless the months are named.
+func (e explanation) monthly(days string) string {
+	if days == "" || bits.OnesCount32(e.cal.months) < 12 {
+		return days
+	}
+	return e.w.everyMonth + days
 }
 
 // monthDays describes the day-of-month field; it is empty if every day matches.
@@ -183,9 +213,9 @@ func (e explanation) monthDays() string {
 	}
 	var parts []string
 	if days := maskValues(uint64(e.cal.days)); len(days) == 1 {
-		parts = append(parts, fmt.Sprintf(e.w.day, e.numbers(days, nil)))
+		parts = append(parts, fmt.Sprintf(e.w.day, e.numbers(days)))
 	} else if len(days) > 1 {
-		parts = append(parts, fmt.Sprintf(e.w.days, e.numbers(days, nil)))
+		parts = append(parts, fmt.Sprintf(e.w.days, e.numbers(days)))
 	}
 	for _, it := range e.fields[dayOfMonth].items {
 		switch {
@@ -199,17 +229,18 @@ func (e explanation) monthDays() string {
 			parts = append(parts, e.w.lastWorkday)
 		}
 	}
-	return e.list(parts, e.w.and)
+	return e.monthly(e.list(parts, e.w.and))
 }
 
-// weekDays describes the weekday field; it is empty if every weekday matches.
-func (e explanation) weekDays() string {
+// weekDays describes the weekday field; it is empty if every weekday matches. bare leaves out that
+// they are those of every week or month.
+func (e explanation) weekDays(bare bool) string {
 	if bits.OnesCount32(e.cal.weekdays) == 7 {
 		return ""
 	}
-	var parts []string
+	var weekly, parts []string
 	if days := mondayFirst(e.cal.weekdays); len(days) > 0 {
-		parts = append(parts, e.numbers(days, e.w.weekdays[:]))
+		weekly = append(weekly, e.names(days, e.w.weekdays[:], e.w.weekdaySpan))
 	}
 	for _, it := range e.fields[weekday].items {
 		switch it.kind {
@@ -219,7 +250,15 @@ func (e explanation) weekDays() string {
 			parts = append(parts, fmt.Sprintf(e.w.last, e.w.weekdays[it.lo]))
 		}
 	}
-	return e.list(parts, e.w.and)
+	if !bare {
+		for i := range weekly {
+			weekly[i] = e.w.everyWeek + weekly[i]
+		}
+		if len(parts) > 0 {
+			parts[0] = e.monthly(parts[0])
+		}
+	}
+	return e.list(append(weekly, parts...), e.w.and)
 }
 
 // mondayFirst returns weekdays with Sunday as 7, so that a weekend stays together.

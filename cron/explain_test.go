@@ -14,7 +14,7 @@ func TestExplain(t *testing.T) {
 		"* * * * *":         "every minute",
 		"* * * * * *":       "every second",
 		"*/15 * * * * *":    "every 15 seconds",
-		"*/20 0,30 * * * *": "every 20 seconds of minute 0 and 30",
+		"*/20 0,30 * * * *": "every 20 seconds of minute 0 and 30 of every hour",
 		"30 * * * * *":      "at second 30 of every minute",
 		"5/15 * * * *":      "at minute 5, 20, 35 and 50 of every hour",
 		"*/7 * * * *":       "at minute 0, 7, ... 56 of every hour",

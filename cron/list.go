@@ -44,15 +44,19 @@ func maskValues(mask uint64) []int {
 	return values
 }
 
-// numbers lists values, by their names if there are any. Five or more at an even distance are
-// abridged, three or more in a row are drawn together.
-func (e explanation) numbers(values []int, names []string) string {
-	name := func(v int) string {
-		if names != nil {
-			return names[v]
-		}
-		return fmt.Sprintf(e.w.number, v)
-	}
+// numbers lists values.
+func (e explanation) numbers(values []int) string {
+	return e.values(values, e.w.span, func(v int) string { return fmt.Sprintf(e.w.number, v) })
+}
+
+// names lists values by their names.
+func (e explanation) names(values []int, names []string, span string) string {
+	return e.values(values, span, func(v int) string { return names[v] })
+}
+
+// values lists values. Five or more at an even distance are abridged, three or more in a row are
+// drawn together by span.
+func (e explanation) values(values []int, span string, name func(v int) string) string {
 	if n := len(values); n >= 5 && values[1]-values[0] > 1 && evenly(values) {
 		return fmt.Sprintf(e.w.series, name(values[0]), name(values[1]), name(values[n-1]))
 	}
@@ -63,7 +67,7 @@ func (e explanation) numbers(values []int, names []string) string {
 			last++
 		}
 		if last-i >= 2 {
-			parts = append(parts, fmt.Sprintf(e.w.between, name(values[i]), name(values[last])))
+			parts = append(parts, fmt.Sprintf(span, name(values[i]), name(values[last])))
 			i = last
 			continue
 		}

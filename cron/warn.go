@@ -6,9 +6,10 @@ import (
 )
 
 // Warnings names, in English, what is legal but often not meant. It is empty for most schedules.
-func (s *Schedule) Warnings() []string {
-	return s.warnings(&english)
-}
+func (s *Schedule) Warnings() []string { return s.WarningsIn(English) }
+
+// WarningsIn is Warnings in another language.
+func (s *Schedule) WarningsIn(l Language) []string { return s.warnings(l.words()) }
 
 func (s *Schedule) warnings(w *words) []string {
 	if s.every.period > 0 {

@@ -1,15 +1,18 @@
 package cron
 
 // words holds every word that Explain, Warnings and Day use, so that another language is another
-// value of this type. Arguments are numbered, so that a translation may change their order.
+// value of this type. Arguments are numbered, so that a translation may change their order. What a
+// language does not say is empty.
 type words struct {
 	sentence string // time of day, days, zone
 	noted    string // sentence, note about clock changes
 	everyDay string
+	daily    string // everyDay before a part of the day that reads as a rhythm
 
 	// Times of day.
 	at            string // list of clock times
 	from          string // rhythm, first and last clock time
+	fromEach      string // the same of a rhythm that lists minutes
 	everySecond   string
 	everyNSeconds string
 	atSeconds     string // list of seconds
@@ -24,15 +27,25 @@ type words struct {
 	ofHours       string // list of hours
 	everyPeriod   string // duration, anchor
 	join          string // a rhythm and the larger one in which it happens
+	// units are those of a duration: hour, minute, second and millisecond; without them it is
+	// written as Go does.
+	units [4]string
 
 	// Lists.
-	number, and, listed, between string
-	series                       string // first, second and last of many
+	number, and, listed string
+	span                string // from and to
+	weekdaySpan         string
+	monthSpan           string
+	series              string // first, second and last of many
 
 	// Days.
+	date        string // days, months, years
 	on          string
 	either      string // days of the month, weekdays
-	both        string // days of the month, weekdays
+	both        string // days of the month, weekdays without everyWeek and everyMonth
+	everyWeek   string // before weekdays
+	everyMonth  string // before days of all months
+	everyYear   string // before months of all years
 	day, days   string
 	lastDay     string
 	beforeLast  string
@@ -40,6 +53,7 @@ type words struct {
 	lastWorkday string
 	nth         string // ordinal, weekday
 	last        string // weekday
+	inMonth     string // the only one
 	inMonths    string
 	inYears     string
 	ordinals    [6]string  // 1 to 5
@@ -73,6 +87,7 @@ var english = words{
 
 	at:            "at %[1]s",
 	from:          "%[1]s from %[2]s to %[3]s",
+	fromEach:      "%[1]s from %[2]s to %[3]s",
 	everySecond:   "every second",
 	everyNSeconds: "every %[1]d seconds",
 	atSeconds:     "at second %[1]s",
@@ -88,12 +103,15 @@ var english = words{
 	everyPeriod:   "every %[1]s, counted from %[2]s",
 	join:          "%[1]s %[2]s",
 
-	number:  "%[1]d",
-	and:     "%[1]s and %[2]s",
-	listed:  "%[1]s, %[2]s",
-	between: "%[1]s to %[2]s",
-	series:  "%[1]s, %[2]s, ... %[3]s",
+	number:      "%[1]d",
+	and:         "%[1]s and %[2]s",
+	listed:      "%[1]s, %[2]s",
+	span:        "%[1]s to %[2]s",
+	weekdaySpan: "%[1]s to %[2]s",
+	monthSpan:   "%[1]s to %[2]s",
+	series:      "%[1]s, %[2]s, ... %[3]s",
 
+	date:        "%[1]s%[2]s%[3]s",
 	on:          " on %[1]s",
 	either:      "%[1]s or on %[2]s",
 	both:        "%[1]s, but only on %[2]s",
@@ -105,6 +123,7 @@ var english = words{
 	lastWorkday: "the last working day of the month",
 	nth:         "the %[1]s %[2]s of the month",
 	last:        "the last %[1]s of the month",
+	inMonth:     " in %[1]s",
 	inMonths:    " in %[1]s",
 	inYears:     " of %[1]s",
 	ordinals:    [6]string{"", "first", "second", "third", "fourth", "fifth"},

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"time"
 
@@ -107,7 +108,10 @@ func (c *cronNextCmd) Run(a *app) error {
 	return err
 }
 
-type cronExplainCmd struct{ expression }
+type cronExplainCmd struct {
+	expression
+	Lang string `env:"-" placeholder:"LANG" help:"${cron_lang}"`
+}
 
 // Help shows an example.
 func (cronExplainCmd) Help() string {
@@ -135,29 +139,55 @@ type explainedDay struct {
 
 // Run prints the explanation.
 func (c *cronExplainCmd) Run(a *app) error {
+	if c.Lang != "" && c.Lang != "en" && c.Lang != "zh" {
+		return usage("--lang is %q; use en or zh", c.Lang)
+	}
 	s, from, err := c.parse()
 	if err != nil {
 		return err
 	}
-	day := s.PerDay()
+	day, lang := s.PerDay(), c.language()
 	x := explanation{Expression: c.text(), Canonical: s.String(), Zone: s.Location().String(),
-		Words: s.Explain(), Day: explainedDay{day.Runs, day.String()},
-		Warnings: append([]string{}, s.Warnings()...), Next: fires(s, from, 5)}
+		Words: s.ExplainIn(lang), Day: explainedDay{day.Runs, day.In(lang)},
+		Warnings: append([]string{}, s.WarningsIn(lang)...), Next: fires(s, from, 5)}
 	if c.JSON {
 		return printJSON(a.out, x)
+	}
+	_, err = fmt.Fprint(a.out, x.text(lang))
+	return err
+}
+
+// language is that of the flag, else that of the environment.
+func (c *cronExplainCmd) language() cron.Language {
+	lang := c.Lang
+	for _, name := range []string{"LC_ALL", "LC_MESSAGES", "LANG"} {
+		if lang == "" {
+			lang = os.Getenv(name)
+		}
+	}
+	if lang == "zh" || strings.HasPrefix(lang, "zh_") || strings.HasPrefix(lang, "zh-") {
+		return cron.Chinese
+	}
+	return cron.English
+}
+
+// text is the explanation for a person.
+func (x *explanation) text(lang cron.Language) string {
+	same, warning, next := "the same as ", "warning: ", "next"
+	if lang == cron.Chinese {
+		same, warning, next = "等同于 ", "警告：", "接下来"
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n  %s\n  %s\n", x.Expression, x.Words, x.Day.Words)
 	if x.Canonical != x.Expression {
-		fmt.Fprintf(&b, "  the same as %s\n", x.Canonical)
+		fmt.Fprintf(&b, "  %s%s\n", same, x.Canonical)
 	}
 	for _, w := range x.Warnings {
-		fmt.Fprintf(&b, "  warning: %s\n", w)
+		fmt.Fprintf(&b, "  %s%s\n", warning, w)
 	}
-	fmt.Fprintf(&b, "\nnext\n")
+	fmt.Fprintf(&b, "\n%s\n", next)
 	for _, t := range x.Next {
 		fmt.Fprintf(&b, "  %s\n", t)
 	}
-	_, err = fmt.Fprint(a.out, b.String())
-	return err
+	return b.String()
 }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/doctor"
 )
 
@@ -63,7 +62,7 @@ func (c *doctorCmd) Run(a *app) error {
 // examine opens the database as it is and looks at it.
 func (c *doctorCmd) examine(ctx context.Context, db database, out *diagnosis) (r doctor.Report,
 	err error) {
-	st, err := db.look(ctx)
+	st, err := db.openExisting(ctx)
 	if err != nil {
 		if r, ok := doctor.Unopened(err); ok {
 			return r, nil
@@ -167,12 +166,4 @@ func (d *diagnosis) text() string {
 		fmt.Fprintf(&b, "\nfindings: %d, errors: %d\n", len(d.Findings), errs)
 	}
 	return b.String()
-}
-
-// look opens a database as it is: it is neither made nor migrated.
-func (d database) look(ctx context.Context) (ax.Store, error) {
-	if err := d.exists(); err != nil {
-		return nil, err
-	}
-	return d.openWith(ctx, false)
 }

@@ -135,12 +135,13 @@ func (d database) openWith(ctx context.Context, migrate bool) (ax.Store, error) 
 	return st, nil
 }
 
-// openExisting does not make an empty file where somebody only wants to look.
+// openExisting opens the database as it is: it is neither made nor migrated, because somebody only
+// wants to look at it or to change its tasks.
 func (d database) openExisting(ctx context.Context) (ax.Store, error) {
 	if err := d.exists(); err != nil {
 		return nil, err
 	}
-	return d.open(ctx)
+	return d.openWith(ctx, false)
 }
 
 // exists returns an error if the database is a file that does not exist.

@@ -10,8 +10,9 @@ func flagHelp() kong.Vars {
 			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
 		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
 			"folder).",
-		"cron_tz":  "Zone of an expression without CRON_TZ=.",
-		"run_file": "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
+		"cron_lang": "en or zh (default: as $LC_ALL, $LC_MESSAGES or $LANG says).",
+		"cron_tz":   "Zone of an expression without CRON_TZ=.",
+		"run_file":  "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
 		"run_system": "Lines have a user after the time fields. Always so for /etc/crontab, " +
 			"/etc/cron.d and folders.",
 		"run_tz":   "Zone of lines without CRON_TZ (default: the machine's).",

@@ -50,7 +50,7 @@ var folder string
 
 func axCommand(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, filepath.Join(folder, "ax"), args...)
-	cmd.Env = append(os.Environ(), "TMPDIR="+folder)
+	cmd.Env = append(os.Environ(), "TMPDIR="+folder, "LC_ALL=C")
 	return cmd
 }
 

@@ -36,8 +36,8 @@ const (
 	mostHistories = 100
 	mostJobs      = 500 // whose last task is read
 	lastFires     = 10  // of a job
-	// patience bounds reads for which a database may lack an index.
-	patience = 3 * time.Second
+	// patience bounds the reads of fires, for which a database may lack an index.
+	patience = 10 * time.Second
 )
 
 // reader collects facts; what fails is noted, and the rest is read all the same.
@@ -137,7 +137,7 @@ func (r *reader) tasks() {
 	r.capped(len(r.f.Live) == mostRows, "only %d running tasks were read", mostRows)
 }
 
-// jobs reads the definitions, and the latest fires of those whose last one has not gone well.
+// jobs reads the definitions and their fires.
 func (r *reader) jobs() {
 	all, err := r.db.Jobs(r.ctx, 0)
 	r.failed("the jobs", err)
@@ -152,21 +152,27 @@ func (r *reader) jobs() {
 		}
 	}
 	r.capped(len(last) == mostJobs, "the fires of only %d jobs were read", mostJobs)
-	tasks := task.ByID(r.whole(last))
+	r.fires(task.ByID(r.whole(last)))
+}
+
+// fires reads the latest fires of jobs whose last task has not gone well.
+func (r *reader) fires(last map[task.ID]*task.Task) {
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
+	defer cancel()
 	for i := range r.f.Jobs {
 		j := &r.f.Jobs[i]
-		t := tasks[j.LastTask]
+		t := last[j.LastTask]
 		if t == nil || t.State == task.Succeeded || !t.State.Final() && t.Failures == 0 {
 			continue
 		}
-		ctx, cancel := context.WithTimeout(r.ctx, patience)
-		j.Last, err = r.db.List(ctx, store.Query{Job: j.Name, Limit: lastFires})
-		slow := ctx.Err() != nil
-		cancel()
-		r.capped(slow, "the fires of job %s took longer than %s to read", j.Name, patience)
-		if !slow {
-			r.failed("the fires of job "+j.Name, err)
+		rows, err := r.db.List(ctx, store.Query{Job: j.Name, Limit: lastFires})
+		if ctx.Err() != nil {
+			r.capped(true, "the fires of jobs took longer than %s to read: from job %s on they are "+
+				"left out", patience, j.Name)
+			return
 		}
+		r.failed("the fires of job "+j.Name, err)
+		j.Last = rows
 	}
 }
 

@@ -12,17 +12,6 @@ func flagHelp() kong.Vars {
 			"folder).",
 		"cron_lang": "en or zh (default: as $LC_ALL, $LC_MESSAGES or $LANG says).",
 		"cron_tz":   "Zone of an expression without CRON_TZ=.",
-		"run_file":  "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
-		"run_system": "Lines have a user after the time fields. Always so for /etc/crontab, " +
-			"/etc/cron.d and folders.",
-		"run_tz":   "Zone of lines without CRON_TZ (default: the machine's).",
-		"run_name": "Tells this set of files from others in the same database.",
-		"run_grace": "At a stop commands may run on this long; then SIGTERM, and SIGKILL 1s " +
-			"later.",
-		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +
-			"give it up.",
-		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
-		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
 		"doctor_watch": "If tasks wait for long, look again after this time to see whether they " +
 			"move, 0s to 1m.",
 		"submit_payload": "JSON text, @FILE for the bytes of a file, or - for those of standard " +
@@ -34,6 +23,17 @@ func flagHelp() kong.Vars {
 		"submit_id":       "The task's id, which makes it harmless to repeat the command.",
 		"submit_late":     "SKIPPED if it is not begun within so long of when it was due.",
 		"submit_lifetime": "HELD if an attempt gives no result within so long.",
-		"list_before":     "Only tasks older than this one: the last of the page before.",
+		"run_file":        "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
+		"run_system": "Lines have a user after the time fields. Always so for /etc/crontab, " +
+			"/etc/cron.d and folders.",
+		"run_tz":   "Zone of lines without CRON_TZ (default: the machine's).",
+		"run_name": "Tells this set of files from others in the same database.",
+		"run_grace": "At a stop commands may run on this long; then SIGTERM, and SIGKILL 1s " +
+			"later.",
+		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +
+			"give it up.",
+		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
+		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
+		"list_before":   "Only tasks older than this one: the last of the page before.",
 	}
 }

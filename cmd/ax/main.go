@@ -21,11 +21,11 @@ type cli struct {
 	Dev     devCmd     `cmd:"" help:"Watch a scheduler at work: a demo that needs nothing."`
 	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
-	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
 	Submit  submitCmd  `cmd:"" help:"Submit a task."`
-	Migrate migrateCmd `cmd:"" help:"Make or upgrade the tables, or see whether that is needed."`
-	Doctor  doctorCmd  `cmd:"" help:"Find what an operator must act on."`
+	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
 	Bench   bench.Cmd  `cmd:"" help:"Measure this machine and database."`
+	Doctor  doctorCmd  `cmd:"" help:"Find what an operator must act on."`
+	Migrate migrateCmd `cmd:"" help:"Make or upgrade the tables, or see whether that is needed."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
 

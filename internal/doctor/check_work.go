@@ -59,16 +59,19 @@ type pile struct {
 	ids         []task.ID
 	oldest      task.Time
 	moved       int
-	looked      bool
+	running     int // of the same kind
 }
 
-// piles sorts what is overdue by kind.
+// piles sorts what is overdue by kind, without tasks that wait for an overlap key which is busy.
 func (e *examiner) piles() []*pile {
-	byKind := map[[2]string]*pile{}
+	byKind, busy := map[[2]string]*pile{}, e.busyKeys()
 	for _, w := range e.Waiting {
 		for _, d := range w.Due {
 			if e.Now.Sub(d.RunAt) <= lateAfter {
 				break
+			}
+			if busy[w.Keys[d.ID]] {
+				continue
 			}
 			name := [2]string{d.Kind, w.Group}
 			p := byKind[name]
@@ -77,10 +80,14 @@ func (e *examiner) piles() []*pile {
 				byKind[name] = p
 			}
 			p.ids, p.oldest = append(p.ids, d.ID), min(p.oldest, d.RunAt)
-			p.looked = p.looked || w.Looked
 			if w.Moved[d.ID] {
 				p.moved++
 			}
+		}
+	}
+	for i := range e.Live {
+		if p := byKind[[2]string{e.Live[i].Kind, e.Live[i].Group}]; p != nil {
+			p.running++
 		}
 	}
 	return slices.SortedFunc(maps.Values(byKind), func(a, b *pile) int {
@@ -117,15 +124,16 @@ func (e *examiner) backlog() {
 			f.Why = "tasks of a kind without a handler wait for ever; the name may be misspelt"
 			f.Do = append(f.Do, "deploy a process with Handle(\""+p.kind+"\", ...), or: "+
 				"ax tasks cancel --kind "+p.kind+" --state scheduled --reason '...'")
-		case p.moved == 0:
+		case p.moved+p.running == 0:
 			f.Code = "backlog.stuck"
-			f.What = what + " wait, and none of them moves"
+			f.What = what + " wait; none moves and none runs"
 			f.Why = "a process leads, but has no handler for the kind, no free slot, or cannot claim"
 			f.Do = append(f.Do, "look into the log of "+e.Leader.Holder+
 				" for its kinds, slots and errors")
 		case e.Now.Sub(p.oldest) > slowAfter:
 			f.Code, f.Severity = "backlog.slow", Warning
-			f.What = fmt.Sprintf("%s wait; %d of them moved while this looked", what, p.moved)
+			f.What = fmt.Sprintf("%s wait; %d run, and %d moved while this looked", what, p.running,
+				p.moved)
 			f.Why = "more becomes due than the slots can take"
 			f.Do = append(f.Do, "raise Config.Slots, or make the handlers of "+p.kind+" faster")
 		default:

@@ -58,6 +58,17 @@ func TestPlanted(t *testing.T) {
 			w.add("work", 10*time.Minute)
 			w.add("work", 20*time.Minute)
 		}, []string{"!backlog.stuck"}, "2 due tasks of kind work, the oldest since 20m"},
+		"line for an overlap key": {func(w *world) {
+			w.lead()
+			for i := range 3 {
+				row := w.add("work", 10*time.Minute, func(t *task.Task) {
+					t.OverlapKey, t.Overlap = "account-1", task.OverlapQueue
+				})
+				if i == 0 {
+					w.start(row, w.epoch)
+				}
+			}
+		}, nil, ""},
 		"kind without a handler": {func(w *world) {
 			w.lead()
 			w.add("wrok", 10*time.Minute)

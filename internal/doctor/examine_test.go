@@ -22,8 +22,7 @@ func TestExamine(t *testing.T) {
 	led := lease.Holding{Holder: "boss", Left: 5 * time.Second}
 	workers := []registry.Member{{Name: "boss", Group: "default", Epoch: 1, Until: now + 1}}
 	due := func(n int, late time.Duration, moved int) []doctor.Waiting {
-		w := doctor.Waiting{Group: "default", Bucket: task.Normal, Looked: true,
-			Moved: map[task.ID]bool{}}
+		w := doctor.Waiting{Group: "default", Bucket: task.Normal, Moved: map[task.ID]bool{}}
 		for i := range n {
 			d := store.Due{Kind: "work", Mark: store.Mark{RunAt: now.Add(-late), ID: newID()}}
 			w.Due = append(w.Due, d)
@@ -43,7 +42,11 @@ func TestExamine(t *testing.T) {
 			Waiting: due(50, 4*time.Minute, 10)}, nil, ""},
 		"backlog that moves too slowly": {doctor.Facts{Leader: led, Members: workers, Kinds: kinds,
 			Waiting: due(50, 6*time.Minute, 10)}, []string{"backlog.slow"},
-			"50 due tasks of kind work, the oldest since 6m0s wait; 10 of them moved"},
+			"50 due tasks of kind work, the oldest since 6m0s wait; 0 run, and 10 moved"},
+		"kind whose slots are all in use": {doctor.Facts{Leader: led, Members: workers, Kinds: kinds,
+			Waiting: due(2, 6*time.Minute, 0), Live: []task.Task{{ID: newID(), Kind: "work",
+				Group: "default", Mutable: task.Mutable{State: task.Running, Epoch: 1}}}},
+			[]string{"backlog.slow"}, "1 run, and 0 moved"},
 		"a little late": {doctor.Facts{Leader: led, Members: workers, Kinds: kinds,
 			Waiting: due(50, time.Minute, 0)}, nil, ""},
 		"lease that ended": {doctor.Facts{Leader: lease.Holding{Holder: "boss", Left: -time.Hour},

@@ -52,9 +52,21 @@ type Waiting struct {
 	Group  string
 	Bucket task.Bucket
 	Due    []store.Due
-	// Moved are those of Due that were gone a moment later; Looked says that somebody looked.
-	Moved  map[task.ID]bool
-	Looked bool
+	// Moved are those of Due that were gone a moment later, if somebody looked again.
+	Moved map[task.ID]bool
+	// Keys are the overlap keys of the first of Due.
+	Keys map[task.ID]string
+}
+
+// busyKeys returns the overlap keys that a task holds.
+func (f *Facts) busyKeys() map[string]bool {
+	out := map[string]bool{}
+	for _, t := range f.tasks() {
+		if t.HoldsKey() {
+			out[t.OverlapKey] = true
+		}
+	}
+	return out
 }
 
 // tasks returns all tasks that were read, each once.

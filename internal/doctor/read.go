@@ -212,20 +212,25 @@ func (r *reader) queues() {
 	soon := r.cursors(r.f.Now, mostRetrying)
 	pages, _, err := r.db.Due(r.ctx, soon)
 	r.failed("what is due soon", err)
-	var ids []task.ID
-	for i, w := range r.f.Waiting {
+	for i := range r.f.Waiting {
+		w := &r.f.Waiting[i]
+		var ids []task.ID
 		for _, d := range w.Due[:min(len(w.Due), mostRetrying)] {
 			ids = append(ids, d.ID)
 		}
-		if i < len(pages) {
+		if err == nil {
 			for _, d := range pages[i] {
 				ids = append(ids, d.ID)
 			}
 		}
-	}
-	for _, t := range r.whole(ids) {
-		if t.State == task.Scheduled && t.Failures+t.Recoveries > 0 {
-			r.f.Retrying = append(r.f.Retrying, t)
+		w.Keys = map[task.ID]string{}
+		for _, t := range r.whole(ids) {
+			if t.OverlapKey != "" {
+				w.Keys[t.ID] = t.OverlapKey
+			}
+			if t.State == task.Scheduled && t.Failures+t.Recoveries > 0 {
+				r.f.Retrying = append(r.f.Retrying, t)
+			}
 		}
 	}
 }
@@ -284,7 +289,7 @@ func (r *reader) again(cs []store.Cursor) {
 	r.failed("what is due", err)
 	for i, page := range pages {
 		w := &r.f.Waiting[i]
-		w.Looked, w.Moved = true, map[task.ID]bool{}
+		w.Moved = map[task.ID]bool{}
 		still := map[task.ID]bool{}
 		for _, d := range page {
 			still[d.ID] = true

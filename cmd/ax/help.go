@@ -16,11 +16,13 @@ func flagHelp() kong.Vars {
 			"move, 0s to 1m.",
 		"submit_payload": "JSON text, @FILE for the bytes of a file, or - for those of standard " +
 			"input.",
-		"submit_at":       "When it is due, such as 2030-01-31T22:00:00Z (default: at once).",
-		"submit_timeout":  "Hard time-out of an attempt, or none (default: as the kind says).",
-		"submit_once":     "Never run it again by itself: no retries, HELD if its end is unknown.",
-		"submit_expires":  "DEAD if no attempt has started by then: a time, or a duration from now.",
-		"submit_id":       "The task's id, which makes it harmless to repeat the command.",
+		"submit_at":      "When it is due, such as 2030-01-31T22:00:00Z (default: at once).",
+		"submit_timeout": "Hard time-out of an attempt, or none (default: as the kind says).",
+		"submit_once":    "Never run it again by itself: no retries, HELD if its end is unknown.",
+		"submit_expires": "DEAD if no attempt has started by then: a time, or a duration from now.",
+		"submit_id":      "The task's id, which makes it harmless to repeat the command.",
+		"submit_overlap": "If the overlap key is busy when the task is due: queue (default), skip or " +
+			"replace.",
 		"submit_late":     "SKIPPED if it is not begun within so long of when it was due.",
 		"submit_lifetime": "HELD if an attempt gives no result within so long.",
 		"run_file":        "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +28,8 @@ type submitCmd struct {
 	Expires     string            `env:"-" placeholder:"TIME" help:"${submit_expires}"`
 	MaxLateness time.Duration     `env:"-" help:"${submit_late}"`
 	MaxLifetime time.Duration     `env:"-" help:"${submit_lifetime}"`
+	OverlapKey  string            `env:"-" help:"Tasks with the same one never run at the same time."`
+	Overlap     string            `env:"-" placeholder:"POLICY" help:"${submit_overlap}"`
 	Service     string            `env:"-" help:"Who to call about this task."`
 	Label       map[string]string `env:"-" placeholder:"K=V" help:"Label; may be given again."`
 	Group       string            `env:"-" default:"default" help:"Group of executors."`
@@ -85,7 +88,14 @@ func (c *submitCmd) Run(a *app) error {
 func (c *submitCmd) task() (n ax.NewTask, err error) {
 	n = ax.NewTask{Kind: c.Kind, Key: c.Key, Delay: c.Delay, MaxRetries: c.MaxRetries,
 		AtMostOnce: c.AtMostOnce, MaxLateness: c.MaxLateness, MaxLifetime: c.MaxLifetime,
-		Service: c.Service, Labels: c.Label}
+		Service: c.Service, Labels: c.Label, OverlapKey: c.OverlapKey}
+	if c.Overlap != "" {
+		i := slices.Index(overlaps[:], strings.ToLower(c.Overlap))
+		if i < 0 {
+			return n, usage("--overlap: %q is none of %s", c.Overlap, strings.Join(overlaps[:], ", "))
+		}
+		n.Overlap = ax.Overlap(i + 1)
+	}
 	if c.Payload != "" {
 		if n.Payload, err = readPayload(c.Payload); err != nil {
 			return n, err
@@ -113,6 +123,9 @@ func (c *submitCmd) task() (n ax.NewTask, err error) {
 	n.Timeout, err = parseTimeout(c.Timeout)
 	return n, err
 }
+
+// overlaps are the policies in the order of ax.Overlap.
+var overlaps = [...]string{"skip", "allow", "queue", "replace"}
 
 func parseTimeout(text string) (time.Duration, error) {
 	switch text {
@@ -188,8 +201,8 @@ func byFlag(err error) error {
 			name += " " + rest
 		}
 	}
-	reason := strings.NewReplacer("is set together with delay; set", "does not go with --delay; give",
-		"run_at", "--at", "retries; leave MaxRetries and OnUnknown out", "--max-retries").
-		Replace(in.Reason)
+	reason := strings.NewReplacer("run_at", "--at", "overlap_key is", "--overlap-key is",
+		"is set together with delay; set", "does not go with --delay; give",
+		"retries; leave MaxRetries and OnUnknown out", "--max-retries").Replace(in.Reason)
 	return &usageError{fmt.Errorf("%s: %s", name, reason)}
 }

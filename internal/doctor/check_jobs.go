@@ -50,7 +50,7 @@ func (e *examiner) jobs() {
 				What: fmt.Sprintf("job %s has been paused for %s by %s%s", j.Name, e.age(j.PausedAt),
 					j.PausedBy, why),
 				Why: "it does not fire until somebody resumes it",
-				Do:  []string{"ax jobs resume " + j.Name}})
+				Do:  []string{"ax jobs resume " + j.Name + " --reason '...'"}})
 		}
 	}
 }

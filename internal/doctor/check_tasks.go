@@ -56,8 +56,7 @@ func (e *examiner) dead() {
 		What: fmt.Sprintf("%s ended in DEAD in the last day: %s", count(len(ids), "task"), most(why)),
 		Why:  "they do not run again by themselves, and retention deletes them in the end",
 		Do: []string{"ax tasks show " + ids[0].String(), "when the cause is mended: " +
-			"ax tasks retry --state dead --kind KIND --dry-run --reason '...'",
-			"or for good: ax tasks resolve and ax tasks cancel"}})
+			"ax tasks retry --state dead --kind KIND --dry-run --reason '...'"}})
 }
 
 // timeouts: a kind whose attempts end by their hard time-out again and again.

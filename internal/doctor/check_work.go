@@ -33,22 +33,35 @@ func (e *examiner) leader() {
 			}
 		}
 	}
-	if overdue+late == 0 && e.Leader.Holder == "" {
+	var running []task.ID
+	for i := range e.Live {
+		if e.Now.Sub(e.Live[i].UpdatedAt) > lateAfter {
+			running = append(running, e.Live[i].ID)
+		}
+	}
+	n := overdue + late + len(running)
+	if n == 0 && e.Leader.Holder == "" {
 		return // nothing waits: a database that is not in use
 	}
-	f := Finding{Code: "leader.none", Severity: Warning, Count: max(overdue+late, 1),
+	f := Finding{Code: "leader.none", Severity: Warning, Count: max(n, 1), IDs: some(running),
 		What: "no process leads",
-		Why:  "nothing starts until a process runs (*Scheduler).Run, or `ax run`, on this database",
+		Why: "nothing starts, and nothing that was cut off is recovered, until a process runs " +
+			"(*Scheduler).Run, or `ax run`, on this database",
 		Do: []string{"start the service, or find out why it does not lead: its log says so at the " +
-			"start", "ax tasks list --state scheduled"}}
+			"start", "ax tasks list --state scheduled,running"}}
 	if e.Leader.Holder != "" {
 		f.What = fmt.Sprintf("no process leads: the lease of %s ended %s ago and nobody took it",
 			e.Leader.Holder, span(e.Leader.Left))
 	}
 	if overdue+late > 0 {
-		f.Severity = Error
 		f.What += fmt.Sprintf("; %s and %s wait, the oldest for %s", count(overdue, "task"),
 			count(late, "fire"), e.age(oldest))
+	}
+	if len(running) > 0 {
+		f.What += "; " + count(len(running), "execution") + " may have been cut off"
+	}
+	if n > 0 {
+		f.Severity = Error
 	}
 	e.add(f)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/doctor"
+	"github.com/ax-sched/ax/registry"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
 )
@@ -53,6 +54,13 @@ func TestPlanted(t *testing.T) {
 			w.add("work", 2*time.Hour)
 			w.job("hourly", func(j *task.Job) { j.Schedule.Every = 30 * time.Minute })
 		}, []string{"!leader.none"}, "1 task and 1 fire wait, the oldest for 2h"},
+		"process that died": {func(w *world) {
+			epoch, err := w.Registry().Register(w.t.Context(), registry.Member{Name: "gone",
+				Instance: "gone-1", Group: "default", Slots: 1}, time.Hour)
+			must(w.t, err)
+			w.start(w.add("work", 0), epoch)
+			w.exec("UPDATE ax_tasks SET updated_at = updated_at - 600000000")
+		}, []string{"!leader.none"}, "1 execution may have been cut off"},
 		"backlog": {func(w *world) {
 			w.lead()
 			w.add("work", 10*time.Minute)

@@ -108,24 +108,27 @@ func (l *Lines) Done(id task.ID, taken bool) (head Item, ok bool) {
 }
 
 // Left takes a waiting task out of its line, unless it still waits for the instant runAt, at which
-// its row is due; 0 if it is not. It names the next if the task was the head.
-func (l *Lines) Left(id task.ID, runAt task.Time) (head Item, ok bool) {
-	key, ok := l.keys[id]
-	if !ok {
-		return Item{}, false
+// its row is due; 0 if it is not. It returns whom it has taken out, with a zero id nobody, and names
+// the next if that was the head.
+func (l *Lines) Left(id task.ID, runAt task.Time) (gone, head Item, ok bool) {
+	key, known := l.keys[id]
+	if !known {
+		return gone, head, false
 	}
 	at := l.lines[key]
 	at.named = false
 	i := at.place(id)
 	if i < 0 || at.waiting[i].RunAt == runAt {
-		return Item{}, false
+		return gone, head, false
 	}
+	gone = at.waiting[i].Item
 	delete(l.keys, id)
 	heap.Remove(&at.waiting, i)
 	if l.swept(key) || i > 0 || !at.called.IsZero() {
-		return Item{}, false
+		return gone, head, false
 	}
-	return at.name()
+	head, ok = at.name()
+	return gone, head, ok
 }
 
 // Freed says that a key was given back, and names who is to be tried now.

@@ -125,19 +125,22 @@ func TestLinesLeft(t *testing.T) {
 	moved := b
 	moved.RunAt = 99
 	l.Call("key", moved)
-	it, ok := l.Left(b.ID, 99)
+	_, it, ok := l.Left(b.ID, 99)
 	want(t, "Left of one that waits for its new instant", it, ok, 0)
 	if l.Len() != 3 {
 		t.Error("it has left the line")
 	}
-	it, ok = l.Left(c.ID, 0)
+	gone, it, ok := l.Left(c.ID, 0)
+	if gone.ID != c.ID {
+		t.Errorf("%v is gone", gone)
+	}
 	want(t, "Left of one behind the head", it, ok, 0)
 	if l.Len() != 2 {
 		t.Error("it has not left the line")
 	}
-	it, ok = l.Left(a.ID, 77)
+	_, it, ok = l.Left(a.ID, 77)
 	want(t, "Left of a head that is due at another instant", it, ok, 2)
-	it, ok = l.Left(b.ID, 0)
+	_, it, ok = l.Left(b.ID, 0)
 	want(t, "Left of the last", it, ok, 0)
 	if l.Len() != 0 || len(l.lines) != 0 {
 		t.Error("the last one left something behind")

@@ -90,7 +90,14 @@ func (d *Dispatcher) left(it admit.Item, row *task.Task) {
 	if row != nil && row.State == task.Scheduled {
 		runAt = row.RunAt
 	}
-	d.next(func() (admit.Item, bool) { return d.lines.Left(it.ID, runAt) })
+	var gone admit.Item
+	d.next(func() (head admit.Item, ok bool) {
+		gone, head, ok = d.lines.Left(it.ID, runAt)
+		return head, ok
+	})
+	if !gone.ID.IsZero() {
+		d.cfg.Settled(gone) // another copy of it than the one that was looked at
+	}
 }
 
 // Freed says that an overlap key was given back: who waits for it is claimed at once.

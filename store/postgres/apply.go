@@ -78,7 +78,7 @@ func applicable(trs []*task.Transition) error {
 		}
 		seen[tr.ID] = struct{}{}
 		for _, text := range [...]string{tr.TakeKey, tr.FreeKey, tr.Set.Executor} {
-			if !plain(text) {
+			if !wire.Plain(text) {
 				return &task.InputError{Field: "overlap key or executor",
 					Reason: "has a NUL or is not valid UTF-8; PostgreSQL cannot hold it"}
 			}
@@ -239,14 +239,14 @@ func (b *applier) args(moves []*move) *args {
 	a.Int2s(n, func(i int) int { return int(moves[i].From) })
 	a.IDs(n, func(i int) task.ID { return moves[i].Execution })
 	a.Bools(n, func(i int) bool { return moves[i].WhenDue })
-	a.mutable(d, n, func(i int) *task.Mutable { return &moves[i].Set })
+	a.Mutable(d, n, func(i int) *task.Mutable { return &moves[i].Set })
 	last := func(i int) *task.Move { return &moves[i].Moves[len(moves[i].Moves)-1] }
 	a.Int2s(n, func(i int) int { return len(moves[i].Moves) - 1 })
 	a.Int2s(n, func(i int) int { return int(last(i).From) })
 	a.Int2s(n, func(i int) int { return int(last(i).Event) })
 	a.Int2s(n, func(i int) int { return int(last(i).Reason) })
-	a.Words(d, n, func(i int) string { return storable(last(i).Actor) })
-	a.Texts(n, func(i int) string { return storable(last(i).Detail) })
+	a.Words(d, n, func(i int) string { return wire.Storable(last(i).Actor) })
+	a.Texts(n, func(i int) string { return wire.Storable(last(i).Detail) })
 	a.earlier(moves)
 	a.Dictionary(d)
 	return a
@@ -271,6 +271,6 @@ func (a *args) earlier(moves []*move) {
 	a.Int2s(n, func(i int) int { return int(steps[i].To) })
 	a.Int2s(n, func(i int) int { return int(steps[i].Event) })
 	a.Int2s(n, func(i int) int { return int(steps[i].Reason) })
-	a.Texts(n, func(i int) string { return storable(steps[i].Actor) })
-	a.Texts(n, func(i int) string { return storable(steps[i].Detail) })
+	a.Texts(n, func(i int) string { return wire.Storable(steps[i].Actor) })
+	a.Texts(n, func(i int) string { return wire.Storable(steps[i].Detail) })
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 )
 
 // installWait is how long an installer lets the writes of the leader before end by themselves.
@@ -53,7 +54,7 @@ func (s *Store) install(
 	a := &args{}
 	a.Int4(partition)
 	a.Int8(seen)
-	a.Text(storable(holder))
+	a.Text(wire.Storable(holder))
 	v := replaceToken
 	if seen == 0 {
 		v = installToken

@@ -63,7 +63,7 @@ func insertable(t *task.Task) error {
 		{"overlap key", t.OverlapKey}, {"retry policy", t.RetryPolicy},
 		{"owner service", t.OwnerService}, {"executor", t.Executor},
 	} {
-		if !plain(f.text) {
+		if !wire.Plain(f.text) {
 			return &task.InputError{Field: f.name,
 				Reason: "has a NUL or is not valid UTF-8; PostgreSQL cannot hold it"}
 		}
@@ -287,7 +287,7 @@ func (b *inserter) args(rows []*newRow) *args {
 	a.Words(d, n, func(i int) string { return rows[i].RetryPolicy })
 	a.Words(d, n, func(i int) string { return rows[i].OwnerService })
 	a.Words(d, n, func(i int) string { return wire.LabelText(rows[i].Labels) })
-	a.mutable(d, n, func(i int) *task.Mutable { return &rows[i].Mutable })
+	a.Mutable(d, n, func(i int) *task.Mutable { return &rows[i].Mutable })
 	if b.s.hints {
 		a.Text(b.s.channel())
 	} else {

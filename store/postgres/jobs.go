@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -55,7 +56,7 @@ func storableJob(j *task.Job) error {
 		{"group", j.Group}, {"retry policy", j.RetryPolicy}, {"owner service", j.OwnerService},
 		{"overlap key", j.OverlapKey},
 	} {
-		if !plain(f.text) {
+		if !wire.Plain(f.text) {
 			return &task.InputError{Field: f.name, Reason: "has a NUL or is not valid UTF-8"}
 		}
 	}
@@ -131,7 +132,7 @@ func (s *Store) SteerJob(
 	ctx context.Context, id task.ID, version int64, c task.Control,
 ) (bool, error) {
 	for _, t := range [...]string{c.PausedBy, c.PauseReason, c.SkipBy, c.SkipReason} {
-		if !plain(t) {
+		if !wire.Plain(t) {
 			return false, fmt.Errorf("steer job: %w", &task.InputError{Field: "reason",
 				Reason: "has a NUL or is not valid UTF-8"})
 		}
@@ -208,7 +209,7 @@ func (r *row) job() *task.Job {
 // DeleteJob implements store.JobStore.
 func (s *Store) DeleteJob(ctx context.Context, name string) error {
 	found := false
-	if plain(name) {
+	if wire.Plain(name) {
 		a := &args{}
 		a.Text(name)
 		err := s.read(ctx, "delete job", deleteJob, a, func(*row) { found = true })

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -13,7 +14,7 @@ func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
 	byName := make(map[string]int, len(ks))
 	var rows []task.Kind
 	for _, k := range ks {
-		if !plain(k.Name) || !plain(k.RetryPolicy) || k.Name == "" {
+		if !wire.Plain(k.Name) || !wire.Plain(k.RetryPolicy) || k.Name == "" {
 			return &task.InputError{Field: "kind",
 				Reason: fmt.Sprintf("%q is empty, has a NUL or is not valid UTF-8", k.Name)}
 		}

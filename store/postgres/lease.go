@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/lease"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 )
 
 // leases is the lease.Backend of a store, on the connection that work never uses.
@@ -30,7 +31,7 @@ func (s *Store) keep(ctx context.Context, what string, v verb, a *args, each fun
 func leaseArgs(partition int, holder string) *args {
 	a := &args{}
 	a.Int4(partition)
-	a.Text(storable(holder))
+	a.Text(wire.Storable(holder))
 	return a
 }
 

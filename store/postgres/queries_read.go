@@ -1,19 +1,21 @@
 package postgres
 
+import "github.com/ax-sched/ax/store/postgres/internal/wire"
+
 // readTasks reads whole rows by id.
 const readTasks verb = `
-SELECT t.payload, t.result, ` + taskColumns + `
+SELECT t.payload, t.result, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t WHERE t.id = ANY ($1::uuid[])`
 
 // readByKey reads the live task of a (kind, key).
 const readByKey verb = `
-SELECT t.payload, t.result, ` + taskColumns + `
+SELECT t.payload, t.result, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t WHERE t.kind = $1::text AND t.key = $2::text AND t.ukey`
 
 // listTasks walks from the newest on by the primary key. $2..$4 are NULL or ” for any.
 const listTasks verb = `
 SELECT * FROM (
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.id < $1::uuid
    AND ($2::smallint[] = '{}' OR t.state = ANY ($2::smallint[]))
@@ -24,7 +26,7 @@ SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
 // listRest is listTasks for one state in which few tasks rest, which has an index.
 const listRest verb = `
 SELECT * FROM (
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.id < $1::uuid
    AND t.state = ($2::smallint[])[1] AND t.state IN (1, 8, 9, 10, 11)
@@ -35,7 +37,7 @@ SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
 // listJob is listTasks for the tasks of one job, which has an index.
 const listJob verb = `
 SELECT * FROM (
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.id < $1::uuid AND t.job = $6::text
    AND ($2::smallint[] = '{}' OR t.state = ANY ($2::smallint[]))
@@ -98,7 +100,7 @@ SELECT 0, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, NULL, NULL`
 
 // liveTasks reads the executions of all epochs by id.
 const liveTasks verb = `
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.state IN (3, 4) AND t.id > $1::uuid
    AND (NOT $2::boolean OR t.cancel_asked IS NOT NULL)
@@ -106,7 +108,7 @@ SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
 
 // liveOfEpoch reads the executions of one epoch by id.
 const liveOfEpoch verb = `
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.state IN (3, 4) AND t.epoch = $4::bigint AND t.id > $1::uuid
    AND (NOT $2::boolean OR t.cancel_asked IS NOT NULL)
@@ -114,7 +116,7 @@ SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
 
 // expiredTasks reads what waits past its end, unless a person has triggered it since.
 const expiredTasks verb = `
-SELECT NULL::bytea, NULL::bytea, ` + taskColumns + `
+SELECT NULL::bytea, NULL::bytea, ` + wire.TaskColumns + `
   FROM schema.ax_tasks AS t
  WHERE t.expires_at > 0 AND t.state IN (1, 2)
    AND t.expires_at < (SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)

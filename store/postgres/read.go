@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -31,7 +32,7 @@ func (s *Store) read(ctx context.Context, what string, v verb, a *args, each fun
 func (s *Store) readAll(ctx context.Context, what string, v verb, a *args) ([]task.Task, error) {
 	var out []task.Task
 	err := s.read(ctx, what, v, a, func(r *row) {
-		if t := r.task(); r.Err == nil {
+		if t := r.Task(); r.Err == nil {
 			out = append(out, t)
 		}
 	})
@@ -66,7 +67,7 @@ func (s *Store) Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error) {
 
 // ByKey implements store.Reader.
 func (s *Store) ByKey(ctx context.Context, kind, key string) (task.Task, error) {
-	if !plain(kind) || !plain(key) {
+	if !wire.Plain(kind) || !wire.Plain(key) {
 		return task.Task{}, fmt.Errorf("task %s %q: %w", kind, key, store.ErrNotFound)
 	}
 	a := &args{}
@@ -85,7 +86,7 @@ func (s *Store) ByKey(ctx context.Context, kind, key string) (task.Task, error) 
 // List implements store.Reader. Queries for a job, or for one of PENDING, DEAD, CANCELED, SKIPPED
 // and HELD, have an index; others walk from the newest task on until the page is full.
 func (s *Store) List(ctx context.Context, q store.Query) ([]task.Task, error) {
-	if !plain(q.Kind) || !plain(q.Key) || !plain(q.Job) {
+	if !wire.Plain(q.Kind) || !wire.Plain(q.Key) || !wire.Plain(q.Job) {
 		return nil, nil // no task has such a text
 	}
 	limit := q.Limit

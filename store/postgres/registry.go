@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/registry"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -22,7 +23,7 @@ func (m members) Register(
 	for _, f := range [...]struct{ name, text string }{
 		{"name", e.Name}, {"instance", e.Instance}, {"group", e.Group},
 	} {
-		if !plain(f.text) {
+		if !wire.Plain(f.text) {
 			return 0, &task.InputError{Field: f.name, Reason: "has a NUL or is not valid UTF-8"}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/postgres/internal/wire"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -28,7 +29,7 @@ func dueArgs(cs []store.Cursor) *args {
 	n := len(cs)
 	a := &args{}
 	a.Places(n)
-	a.Texts(n, func(i int) string { return storable(cs[i].Group) })
+	a.Texts(n, func(i int) string { return wire.Storable(cs[i].Group) })
 	a.Int2s(n, func(i int) int { return int(cs[i].Bucket) })
 	a.Int8s(n, func(i int) int64 { return int64(cs[i].After.RunAt) })
 	a.IDs(n, func(i int) task.ID { return cs[i].After.ID })

@@ -37,6 +37,13 @@ func TestBadJobs(t *testing.T) {
 			Retry: &retry.Policy{Factor: 0.5}}},
 		{"max_retries", "-1 retries", ax.JobSpec{Name: "j", Kind: "k", Schedule: minute,
 			MaxRetries: ax.Int(-1)}},
+		{"at_most_once", "at most once with retries", ax.JobSpec{Name: "j", Kind: "k",
+			Schedule: minute, AtMostOnce: true, MaxRetries: ax.Int(1)}},
+		{"on_unknown", "unknown 9", ax.JobSpec{Name: "j", Kind: "k", Schedule: minute, OnUnknown: 9}},
+		{"max_lateness", "-1 s late", ax.JobSpec{Name: "j", Kind: "k", Schedule: minute,
+			MaxLateness: -time.Second}},
+		{"max_lifetime", "-1 s long", ax.JobSpec{Name: "j", Kind: "k", Schedule: minute,
+			MaxLifetime: -time.Second}},
 		{"payload", "a large payload", ax.JobSpec{Name: "j", Kind: "k", Schedule: minute,
 			Payload: make([]byte, task.MaxPayload+1)}},
 	} {

@@ -107,8 +107,13 @@ type JobSpec struct {
 	Timeout    time.Duration
 	MaxRetries *int
 	Retry      *retry.Policy
-	Service    string
-	Labels     map[string]string
+	// AtMostOnce, OnUnknown, MaxLateness and MaxLifetime are those of the job's tasks, as in NewTask.
+	// A fire that is late by MaxLateness is SKIPPED(late), whatever Misfire says.
+	AtMostOnce               bool
+	OnUnknown                Unknown
+	MaxLateness, MaxLifetime time.Duration
+	Service                  string
+	Labels                   map[string]string
 }
 
 // PutJob makes the job or replaces its definition. Any number of replicas may put the same job:
@@ -189,7 +194,9 @@ func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) { return s.des
 func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 	t, err := s.row(NewTask{Kind: spec.Kind, Payload: spec.Payload, Args: spec.Args,
 		Priority: spec.Priority, Timeout: spec.Timeout, MaxRetries: spec.MaxRetries,
-		Retry: spec.Retry, Service: spec.Service, Labels: spec.Labels})
+		Retry: spec.Retry, AtMostOnce: spec.AtMostOnce, OnUnknown: spec.OnUnknown,
+		MaxLateness: spec.MaxLateness, MaxLifetime: spec.MaxLifetime, Service: spec.Service,
+		Labels: spec.Labels})
 	err = errors.Join(task.CheckName("name", spec.Name, false), err, spec.Schedule.err,
 		task.CheckInstant("starts_at", spec.StartsAt), task.CheckInstant("ends_at", spec.EndsAt))
 	if err != nil {
@@ -201,7 +208,8 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 		MisfireGrace: spec.MisfireGrace, MisfireCap: spec.MisfireCap, Jitter: spec.Jitter,
 		StartsAt: task.FromGo(spec.StartsAt), EndsAt: task.FromGo(spec.EndsAt),
 		MaxFires: int64(spec.MaxFires), Timeout: t.Timeout, Labels: t.Labels,
-		MaxRetries: t.MaxRetries, RetryPolicy: t.RetryPolicy, OwnerService: t.OwnerService}
+		MaxRetries: t.MaxRetries, RetryPolicy: t.RetryPolicy, OnUnknown: t.OnUnknown,
+		MaxLateness: t.MaxLateness, MaxLifetime: t.MaxLifetime, OwnerService: t.OwnerService}
 	if j.Overlap, err = task.ParseOverlap(int(cmp.Or(spec.Overlap, Skip))); err != nil {
 		return task.Job{}, err
 	}

@@ -177,3 +177,47 @@ func (s *countApplies) Apply(ctx context.Context, f store.Fence, trs []*task.Tra
 	}
 	return s.Store.Apply(ctx, f, trs)
 }
+
+// TestJobTasksHaveItsLimits: what a job says of an outcome that nobody knows, of lateness and of a
+// long life is in the tasks of its fires and of its runs by hand.
+func TestJobTasksHaveItsLimits(t *testing.T) {
+	runs := 0
+	setup := func(a *ax.Scheduler) {
+		a.Handle("k", func(context.Context, *ax.Task) error { runs++; return errors.New("no") })
+	}
+	bubble(t, ax.Config{}, setup, func(x *fixture) {
+		must(t, x.PutJob(t.Context(), ax.JobSpec{Name: "j", Kind: "k",
+			Schedule: ax.Cron("0 * * * *"), AtMostOnce: true, MaxLateness: time.Minute,
+			MaxLifetime: 2 * time.Hour}))
+		byHand, err := x.TriggerJob(t.Context(), "j", ax.JobRun{}, ax.By{})
+		must(t, err)
+		time.Sleep(61 * time.Minute)
+		if runs != 2 {
+			t.Errorf("%d runs of two tasks that fail and run at most once", runs)
+		}
+		// The fire of two o'clock is an hour late when somebody schedules again.
+		x.stop()
+		time.Sleep(118 * time.Minute)
+		*x = *start(x.t, x.store, ax.Config{Seed: 2}, setup)
+		synctest.Wait()
+		states := map[ax.State]int{}
+		rows, err := x.List(t.Context(), ax.Filter{Job: "j"})
+		must(t, err)
+		for _, r := range rows {
+			states[r.State]++
+			if r.OnUnknown != ax.HoldUnknown || r.MaxRetries != 0 || r.MaxLateness != time.Minute ||
+				r.MaxLifetime != 2*time.Hour {
+				t.Errorf("the task of %s: %+v", r.FireTime.Go(), r)
+			}
+			if r.State == task.Skipped && r.Reason != task.Late {
+				t.Errorf("the late one: %s", r.Reason)
+			}
+		}
+		if states[task.Dead] != 2 || states[task.Skipped] != 1 || len(rows) != 3 {
+			t.Errorf("%v", states)
+		}
+		if row, err := x.Get(t.Context(), byHand.ID); err != nil || row.State != task.Dead {
+			t.Errorf("the run by hand is %s, %v", row.State, err)
+		}
+	})
+}

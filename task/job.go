@@ -33,6 +33,9 @@ type Job struct {
 	MaxRetries   int           // negative: as the kind says
 	Timeout      time.Duration // 0: as the kind says; NoTimeout: none
 	RetryPolicy  string        // JSON of a retry.Policy; "": as the kind says
+	OnUnknown    Unknown       // of its tasks, as are these: see Task
+	MaxLateness  time.Duration
+	MaxLifetime  time.Duration
 	OwnerService string
 	Labels       map[string]string
 
@@ -84,7 +87,9 @@ func (j *Job) Same(o *Job) bool {
 		j.OverlapKey == o.OverlapKey && j.Misfire == o.Misfire &&
 		j.MisfireGrace == o.MisfireGrace && j.MisfireCap == o.MisfireCap && j.Jitter == o.Jitter &&
 		j.MaxRetries == o.MaxRetries && j.Timeout == o.Timeout &&
-		j.RetryPolicy == o.RetryPolicy && j.OwnerService == o.OwnerService &&
+		j.RetryPolicy == o.RetryPolicy && j.OnUnknown == o.OnUnknown &&
+		j.MaxLateness == o.MaxLateness && j.MaxLifetime == o.MaxLifetime &&
+		j.OwnerService == o.OwnerService &&
 		maps.Equal(j.Labels, o.Labels)
 }
 

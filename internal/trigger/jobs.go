@@ -398,6 +398,7 @@ func newTask(j *task.Job, id task.ID) task.Task {
 	t := task.Task{ID: id, Kind: j.Kind, Group: j.Group, Payload: j.Payload, Bucket: j.Bucket,
 		JobID: j.ID, Job: j.Name, Overlap: j.Overlap, MaxRetries: j.MaxRetries,
 		Timeout: j.Timeout, RetryPolicy: j.RetryPolicy, OwnerService: j.OwnerService,
+		OnUnknown: j.OnUnknown, MaxLateness: j.MaxLateness, MaxLifetime: j.MaxLifetime,
 		Labels: j.Labels}
 	if j.Overlap != task.OverlapAllow {
 		t.OverlapKey = j.OverlapKey

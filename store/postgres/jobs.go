@@ -152,7 +152,7 @@ func (s *Store) SteerJob(
 	return done, err
 }
 
-// jobArgs writes what insertJob and updateJob have in common: $1 to $26.
+// jobArgs writes what insertJob and updateJob have in common: $1 to $29.
 func jobArgs(j *task.Job) *args {
 	a := &args{}
 	a.ID(j.ID)
@@ -181,6 +181,9 @@ func jobArgs(j *task.Job) *args {
 	a.Int8(int64(j.StartsAt))
 	a.Int8(int64(j.EndsAt))
 	a.Int8(j.MaxFires)
+	a.Int2(int16(j.OnUnknown))
+	a.Int8(int64(j.MaxLateness))
+	a.Int8(int64(j.MaxLifetime))
 	return a
 }
 
@@ -197,7 +200,8 @@ func (r *row) job() *task.Job {
 	j.RetryPolicy, j.OwnerService, j.Labels = r.Text(), r.Text(), r.Labels()
 	j.OverlapKey, j.MisfireGrace, j.MisfireCap = r.Text(), time.Duration(r.Int8()), r.Int4()
 	j.Jitter, j.StartsAt, j.EndsAt = time.Duration(r.Int8()), r.Time(), r.Time()
-	j.MaxFires = r.Int8()
+	j.MaxFires, j.OnUnknown = r.Int8(), task.Unknown(r.Int2())
+	j.MaxLateness, j.MaxLifetime = time.Duration(r.Int8()), time.Duration(r.Int8())
 	j.Anchor, j.LastFire, j.LastTask = r.Time(), r.Time(), r.ID()
 	j.CreatedAt, j.UpdatedAt, j.DeletedAt = r.Time(), r.Time(), r.Time()
 	j.Fires, j.PausedAt, j.PausedUntil = r.Int8(), r.Time(), r.Time()

@@ -3,9 +3,10 @@ package postgres
 // jobColumns are read by row.job, in this order.
 const jobColumns = `id, name, version, cron, zone, every, after, once_at, kind, grp, payload,
        bucket, overlap, misfire, max_retries, timeout, retry_policy, owner_service, labels,
-       overlap_key, misfire_grace, misfire_cap, jitter, starts_at, ends_at, max_fires, anchor,
-       last_fire, last_task, created_at, updated_at, deleted_at, fires, paused_at, paused_until,
-       paused_by, pause_reason, skip_until, skip_by, skip_reason`
+       overlap_key, misfire_grace, misfire_cap, jitter, starts_at, ends_at, max_fires,
+       on_unknown, max_lateness, max_lifetime, anchor, last_fire, last_task, created_at,
+       updated_at, deleted_at, fires, paused_at, paused_until, paused_by, pause_reason,
+       skip_until, skip_by, skip_reason`
 
 // lockJob reads the definition of a name that is not deleted, and keeps others from changing it.
 const lockJob verb = `
@@ -18,9 +19,9 @@ INSERT INTO schema.ax_jobs (` + jobColumns + `)
 VALUES ($1::uuid, $2::text, $3::bigint, $4::text, $5::text, $6::bigint, $7::bigint, $8::bigint,
         $9::text, $10::text, $11::bytea, $12::smallint, $13::smallint, $14::smallint,
         $15::integer, $16::bigint, $17::text, $18::text, $19::text, $20::text, $21::bigint,
-        $22::integer, $23::bigint, $24::bigint, $25::bigint, $26::bigint, $27::bigint,
-        $28::bigint, $29::uuid, $30::bigint, $31::bigint, NULL, 0, NULL, NULL, NULL, NULL, NULL,
-        NULL, NULL)`
+        $22::integer, $23::bigint, $24::bigint, $25::bigint, $26::bigint, $27::smallint,
+        $28::bigint, $29::bigint, $30::bigint, $31::bigint, $32::uuid, $33::bigint, $34::bigint,
+        NULL, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`
 
 // updateJob replaces what a person writes, and the cursor as it goes with a new schedule.
 const updateJob verb = `
@@ -32,8 +33,9 @@ UPDATE schema.ax_jobs
        retry_policy = $17::text, owner_service = $18::text, labels = $19::text,
        overlap_key = $20::text, misfire_grace = $21::bigint, misfire_cap = $22::integer,
        jitter = $23::bigint, starts_at = $24::bigint, ends_at = $25::bigint,
-       max_fires = $26::bigint, updated_at = $27::bigint, last_fire = $28::bigint,
-       fires = $29::bigint, skip_until = $30::bigint, skip_by = $31::text, skip_reason = $32::text
+       max_fires = $26::bigint, on_unknown = $27::smallint, max_lateness = $28::bigint,
+       max_lifetime = $29::bigint, updated_at = $30::bigint, last_fire = $31::bigint,
+       fires = $32::bigint, skip_until = $33::bigint, skip_by = $34::text, skip_reason = $35::text
  WHERE id = $1::uuid AND name = $2::text`
 
 // steerJob replaces the control of a definition.

@@ -164,6 +164,9 @@ func bindJob(q *lite.Stmt, j *task.Job, labels string) {
 	q.Int(32, j.MaxFires)
 	q.Int(33, j.Fires)
 	bindControl(q, 34, &j.Control)
+	q.Int(41, int64(j.OnUnknown))
+	q.Int(42, int64(j.MaxLateness))
+	q.Int(43, int64(j.MaxLifetime))
 }
 
 // bindControl binds seven columns from place n on.
@@ -201,6 +204,9 @@ func jobInto(out *[]task.Job) func(*lite.Stmt) error {
 				PausedUntil: task.Time(q.ColInt(34)), PausedBy: q.ColText(35),
 				PauseReason: q.ColText(36), SkipUntil: task.Time(q.ColInt(37)),
 				SkipBy: q.ColText(38), SkipReason: q.ColText(39)},
+			OnUnknown:   task.Unknown(q.ColInt(40)),
+			MaxLateness: time.Duration(q.ColInt(41)),
+			MaxLifetime: time.Duration(q.ColInt(42)),
 		})
 		return err
 	}

@@ -223,32 +223,32 @@ INSERT INTO ax_jobs (id, name, version, cron, zone, every, after, at, kind, grp,
   overlap, misfire, max_retries, timeout, retry_policy, owner_service, labels, anchor, last_fire,
   last_task, created_at, updated_at, deleted_at, overlap_key, misfire_grace, misfire_cap, jitter,
   starts_at, ends_at, max_fires, fires, paused_at, paused_until, paused_by, pause_reason,
-  skip_until, skip_by, skip_reason)
+  skip_until, skip_by, skip_reason, on_unknown, max_lateness, max_lifetime)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
   ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
-  ?39, ?40)`
+  ?39, ?40, ?41, ?42, ?43)`
 	replaceJob = `
 INSERT OR REPLACE INTO ax_jobs (id, name, version, cron, zone, every, after, at, kind, grp,
   payload, bucket, overlap, misfire, max_retries, timeout, retry_policy, owner_service, labels,
   anchor, last_fire, last_task, created_at, updated_at, deleted_at, overlap_key, misfire_grace,
   misfire_cap, jitter, starts_at, ends_at, max_fires, fires, paused_at, paused_until, paused_by,
-  pause_reason, skip_until, skip_by, skip_reason)
+  pause_reason, skip_until, skip_by, skip_reason, on_unknown, max_lateness, max_lifetime)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20,
   ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36, ?37, ?38,
-  ?39, ?40)`
+  ?39, ?40, ?41, ?42, ?43)`
 	jobByName = `
 SELECT id, name, version, cron, zone, every, after, at, kind, grp, payload, bucket,
   overlap, misfire, max_retries, timeout, retry_policy, owner_service, labels, anchor, last_fire,
   last_task, created_at, updated_at, deleted_at, overlap_key, misfire_grace, misfire_cap, jitter,
   starts_at, ends_at, max_fires, fires, paused_at, paused_until, paused_by, pause_reason,
-  skip_until, skip_by, skip_reason
+  skip_until, skip_by, skip_reason, on_unknown, max_lateness, max_lifetime
 FROM ax_jobs WHERE name = ?1 AND deleted_at = 0`
 	jobsSince = `
 SELECT id, name, version, cron, zone, every, after, at, kind, grp, payload, bucket,
   overlap, misfire, max_retries, timeout, retry_policy, owner_service, labels, anchor, last_fire,
   last_task, created_at, updated_at, deleted_at, overlap_key, misfire_grace, misfire_cap, jitter,
   starts_at, ends_at, max_fires, fires, paused_at, paused_until, paused_by, pause_reason,
-  skip_until, skip_by, skip_reason
+  skip_until, skip_by, skip_reason, on_unknown, max_lateness, max_lifetime
 FROM ax_jobs INDEXED BY ax_jobs_updated WHERE updated_at >= ?1 ORDER BY id`
 	jobExists = `SELECT 1 FROM ax_jobs WHERE id = ?1`
 	deleteJob = `

@@ -40,6 +40,8 @@ func fullJob(kind string) task.Job {
 	j.Schedule = task.Schedule{Cron: "*/2 * * * *", Zone: "Europe/Zürich"}
 	j.Payload, j.Bucket, j.Overlap = []byte("\x00\xff payload"), task.Low, task.OverlapSkip
 	j.MaxRetries, j.Timeout, j.RetryPolicy = 3, time.Minute+time.Microsecond, `{"kind":"fixed"}`
+	j.OnUnknown = task.UnknownHold
+	j.MaxLateness, j.MaxLifetime = time.Hour+time.Microsecond, 2*time.Hour+time.Microsecond
 	j.OwnerService, j.Labels = "billing", map[string]string{"a": "b", "订单": "订"}
 	j.OverlapKey, j.Jitter = "账户", time.Second+time.Microsecond
 	j.Misfire, j.MisfireGrace, j.MisfireCap = task.MisfireAll, time.Hour, 7
@@ -169,6 +171,9 @@ func testReplaceJob(t *testing.T, s Full) {
 		{"retries", func(j *task.Job) { j.MaxRetries = 0 }},
 		{"time-out", func(j *task.Job) { j.Timeout = task.NoTimeout }},
 		{"policy", func(j *task.Job) { j.RetryPolicy = "{}" }},
+		{"unknown", func(j *task.Job) { j.OnUnknown = task.UnknownRetry }},
+		{"lateness", func(j *task.Job) { j.MaxLateness = time.Minute }},
+		{"lifetime", func(j *task.Job) { j.MaxLifetime = time.Minute }},
 		{"owner", func(j *task.Job) { j.OwnerService = "me" }},
 		{"labels", func(j *task.Job) { j.Labels = map[string]string{"a": ""} }},
 		{"a label", func(j *task.Job) { j.Labels = map[string]string{"a": "b"} }},

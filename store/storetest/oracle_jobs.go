@@ -25,6 +25,7 @@ func (w *world) putJob() {
 		j.Schedule.Every = time.Duration(rapid.IntRange(1, 3).Draw(rt, "every")) * time.Second
 		j.Payload = []byte(rapid.SampledFrom(texts).Draw(rt, "payload"))
 		j.MaxRetries = rapid.IntRange(-1, 1).Draw(rt, "retries")
+		j.OnUnknown = task.Unknown(rapid.IntRange(0, 2).Draw(rt, "unknown"))
 		j.MaxFires = int64(rapid.IntRange(0, 1).Draw(rt, "most fires"))
 	}
 	j.Kind, j.Group = w.kind, w.group

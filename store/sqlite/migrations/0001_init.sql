@@ -154,7 +154,10 @@ CREATE TABLE ax_jobs (
     pause_reason  TEXT    NOT NULL,
     skip_until    INTEGER NOT NULL,
     skip_by       TEXT    NOT NULL,
-    skip_reason   TEXT    NOT NULL
+    skip_reason   TEXT    NOT NULL,
+    on_unknown    INTEGER NOT NULL,
+    max_lateness  INTEGER NOT NULL,
+    max_lifetime  INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
 CREATE UNIQUE INDEX ax_jobs_name ON ax_jobs (name) WHERE deleted_at = 0;

@@ -14,6 +14,8 @@ func CheckInsert(t *task.Task) error {
 		return &task.InputError{Field: "id", Reason: "is not set; make one with task.NewID"}
 	case t.State != task.Scheduled && t.State != task.Running:
 		return fmt.Errorf("%w: a task is not inserted as %s", task.ErrIllegal, t.State)
+	case t.Unique < task.UniqueForever || t.Unique != task.UniqueLive && t.Key == "":
+		return &task.InputError{Field: "unique", Reason: "is no scope, or there is no key"}
 	case t.HoldsKey():
 		return fmt.Errorf("%w: a task with an overlap key is not inserted as RUNNING",
 			task.ErrIllegal)

@@ -47,15 +47,17 @@ type Fencer interface {
 
 // Inserted answers one row of an Insert.
 type Inserted struct {
-	// ID is the new task's id, or that of the live task with the same kind and key.
+	// ID is the new task's id, or that of the task that has the same kind and key.
 	ID task.ID
-	// Duplicate is set when a live task with the same kind and key exists. Repeating an insert
-	// with the same id is not a duplicate.
+	// Duplicate is set when another task has the kind and key. Repeating an insert with the same id
+	// is not a duplicate.
 	Duplicate bool
-	State     task.State
-	Version   int64
-	RunAt     task.Time
-	At        task.Time // the store's time of the transaction
+	// State, Version and RunAt are those of the row; zero where the kind and key are kept for a task
+	// that was deleted.
+	State   task.State
+	Version int64
+	RunAt   task.Time
+	At      task.Time // the store's time of the transaction
 }
 
 // Inserter makes tasks.
@@ -67,6 +69,12 @@ type Inserter interface {
 	// set by the store, and so is a FireTime of StoreNow: it becomes the resolved RunAt. Two rows
 	// of one call with the same kind and key: the first wins. Tasks that take an overlap key are
 	// never inserted as RUNNING.
+	//
+	// A live task has its (kind, key) in any case. A row with a Unique other than UniqueLive also
+	// asks for the kept key: a record of (kind, key), the task and until when, which outlives the
+	// row. Where that is kept for another task, and its end is not reached, the row is a
+	// duplicate; else it is written or replaced in the same transaction. Rows without a Unique do not look at it.
+	// No transition of a task does: what a person runs again has its id.
 	Insert(ctx context.Context, f Fence, tasks []task.Task) ([]Inserted, error)
 }
 
@@ -296,6 +304,9 @@ type Prune struct {
 // Pruned is what became of a Prune.
 type Pruned struct {
 	Deleted int
+	// Keys is how many kept keys were removed because their end has passed, Limit at most: as many
+	// as Limit say that there may be more.
+	Keys int
 	// Next is where to go on: the After of the next Prune. It is zero when nothing is left to look
 	// at.
 	Next task.ID
@@ -306,7 +317,8 @@ type Pruner interface {
 	// Prune looks at one page of tasks in the order of their ids and deletes those that have stayed
 	// long enough by the store's clock, each in one transaction with its history. A task that is
 	// not final, that came back from a final state meanwhile, or that a foreign transaction holds
-	// stays. Jobs keep their cursors. A stale fence gives ErrFenced and deletes nothing. The work of
-	// a call is bounded by Limit, however many tasks there are.
+	// stays. Jobs keep their cursors, and keys kept beyond their task stay until their end: those
+	// over it are removed, wherever the page is. A stale fence gives ErrFenced and deletes nothing.
+	// The work of a call is bounded by Limit, however many tasks there are.
 	Prune(ctx context.Context, f Fence, p Prune) (Pruned, error)
 }

@@ -12,7 +12,7 @@ func (t *Task) CheckInput() error {
 		CheckName("service", t.OwnerService, true), CheckPayload(t.Payload), CheckBucket(t.Bucket),
 		CheckTimeout(t.Timeout), CheckLabels(t.Labels), CheckUnknown(t.OnUnknown),
 		CheckSpan("max_lateness", t.MaxLateness), CheckSpan("max_lifetime", t.MaxLifetime),
-		CheckOverlap(t.Overlap, t.OverlapKey, false))
+		CheckOverlap(t.Overlap, t.OverlapKey, false), CheckUnique(t.Unique, t.Key))
 }
 
 // CheckDue checks when a task shall run: after a delay, at an instant, or, with neither, at once.

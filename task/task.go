@@ -7,6 +7,7 @@ type Task struct {
 	ID      ID
 	Kind    string // names the handler
 	Key     string // the caller's business key; with Kind unique among live tasks; "" is none
+	Unique  Unique // how long Key stays taken beyond that; only in what is inserted, never read back
 	Group   string // which executors may run it
 	Payload []byte // opaque
 	Bucket  Bucket

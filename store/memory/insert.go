@@ -49,7 +49,14 @@ func (s *Store) insert(now task.Time, t *task.Task, event task.Event) store.Inse
 		in.Duplicate = true
 		return in
 	}
+	if t.Unique != task.UniqueLive {
+		if id, kept := s.kept.holder(now, t); kept {
+			return s.keptFor(now, t, id)
+		}
+		s.kept.keep(now, t)
+	}
 	r := &row{Task: clone(t)}
+	r.Unique = task.UniqueLive // is not stored
 	r.Resolve(now)
 	if r.FireTime == task.StoreNow {
 		r.FireTime = r.RunAt

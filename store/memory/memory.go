@@ -39,6 +39,7 @@ type Store struct {
 	count   map[task.State]int64
 	unique  map[unique]task.ID // the live task of each (kind, key)
 	overlap map[string]task.ID // the holder of each overlap key
+	kept    keptKeys
 
 	jobs     map[task.ID]*task.Job
 	jobNames map[string]task.ID // of definitions that are not deleted

@@ -36,7 +36,7 @@ func (s *Store) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.
 	for _, r := range over {
 		s.drop(r)
 	}
-	out.Deleted = len(over)
+	out.Deleted, out.Keys = len(over), s.kept.prune(now, limit)
 	return out, nil
 }
 

@@ -36,7 +36,14 @@ var planned = []struct {
 	{"takeKeys", takeKeys, 3},
 	{"ownKeys", ownKeys, 3},
 	{"freeKeys", freeKeys, 3},
-	{"insertTx", insertTx, 2},
+	{"keepKeys", keepKeys, 6},
+	{"dropKeys", dropKeys, 5},
+	{"keepers", keepers, 4},
+	{"pruneKept", pruneKept, 4},
+	{"keepKeysTx", keepKeysTx, 2},
+	{"dropKeysTx", dropKeysTx, 2},
+	{"keepersTx", keepersTx, 2},
+	{"insertTx", insertTx, 3},
 	{"existingTx", existingTx, 1},
 	{"completeTx", completeTx, 2},
 	{"expiredTasks", expiredTasks, 1},
@@ -60,6 +67,10 @@ SELECT ('0197f3a2-7c1e-7b6a-9f00-' || lpad(to_hex(n), 12, '0'))::uuid, 'kind-' |
                        ELSE 5 END AS state) s;
 INSERT INTO schema.ax_history (task_id, version, at, from_state, to_state, event)
 SELECT id, v, 1, 2, 4, 11 FROM schema.ax_tasks, generate_series(1, 3) AS v;
+INSERT INTO schema.ax_kept_keys
+SELECT kind, key, id, nullif(run_at % 1000, 0)
+  FROM (SELECT *, row_number() OVER (PARTITION BY kind, key) AS r FROM schema.ax_tasks
+         WHERE key IS NOT NULL) t WHERE r = 1;
 INSERT INTO schema.ax_keys
 SELECT 'key-' || n, gen_random_uuid() FROM generate_series(1, 5000) AS n;
 ANALYZE;`

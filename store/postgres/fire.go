@@ -126,7 +126,7 @@ func (b *firing) write(ctx context.Context, round []int) error {
 		if f.Replace != nil {
 			moves = append(moves, &move{f.Replace, &store.Result{}})
 		}
-		rows = append(rows, &newRow{&f.Task, &b.out[i].Row})
+		rows = append(rows, &newRow{Task: &f.Task, Out: &b.out[i].Row})
 	}
 	slices.SortFunc(moves, byID)
 	if len(moves) > 0 {
@@ -140,7 +140,7 @@ func (b *firing) write(ctx context.Context, round []int) error {
 		return nil
 	}
 	in := inserter{s: b.apply.s, c: b.c, event: task.Fire, now: b.apply.now}
-	for _, part := range cut(rows, (*newRow).size) {
+	for _, part := range cut(rows, (*newRow).Size) {
 		if err := in.insert(ctx, part); err != nil {
 			return err
 		}

@@ -155,6 +155,62 @@ func TestOpenUniqueKeyDelaysOnlyItself(t *testing.T) {
 	}
 }
 
+// The same with a key that is to stay taken. The foreign transaction has written nothing else, so
+// it may be one that has inserted and ended its task, too.
+func TestOpenKeptKeyDelaysOnlyItself(t *testing.T) {
+	dsn := testdb.Postgres(t)
+	s := openStore(t, dsn)
+	for _, end := range []string{"COMMIT", "ROLLBACK"} {
+		foreign := session(t, dsn)
+		theirs, mine := keyedTask(), keyedTask()
+		mine.Kind, mine.Key, mine.Unique = theirs.Kind, theirs.Key, task.UniqueForever
+		exec(t, foreign, "BEGIN")
+		exec(t, foreign, "INSERT INTO ax_kept_keys (kind, key, id) VALUES ($1, $2, $3)",
+			theirs.Kind, theirs.Key, theirs.ID.String())
+
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		defer cancel()
+		if _, err := s.Insert(ctx, store.Fence{}, []task.Task{mine}); !errors.Is(err,
+			context.DeadlineExceeded) {
+			t.Errorf("while it is open: %v", err)
+		}
+		type answer struct {
+			in  []store.Inserted
+			err error
+		}
+		insert := func(tk task.Task, to chan answer) {
+			in, err := s.Insert(soon(t), store.Fence{}, []task.Task{tk})
+			to <- answer{in, err}
+		}
+		waits, others := make(chan answer, 1), make(chan answer, 32)
+		go insert(mine, waits)
+		for i := range cap(others) {
+			tk := keyedTask()
+			tk.Unique = task.Unique(i%2) * task.Unique(time.Hour)
+			go insert(tk, others)
+		}
+		for range cap(others) {
+			if a := <-others; a.err != nil || a.in[0].Duplicate {
+				t.Errorf("beside it: %+v", a)
+			}
+		}
+		select {
+		case a := <-waits:
+			t.Fatalf("the insert did not wait for the foreign transaction: %+v", a)
+		default:
+		}
+		exec(t, foreign, end)
+		want := mine.ID
+		if end == "COMMIT" {
+			want = theirs.ID
+		}
+		if a := <-waits; a.err != nil || a.in[0].ID != want ||
+			a.in[0].Duplicate != (want == theirs.ID) {
+			t.Errorf("after its %s: %+v; want task %s", end, a, want)
+		}
+	}
+}
+
 // A caller in the slow lane can give up.
 func TestSlowInsertEndsWithItsContext(t *testing.T) {
 	dsn := testdb.Postgres(t)
@@ -256,6 +312,9 @@ func crossing(ctx context.Context, s store.Store, tasks []task.Task, g int) erro
 				k = len(fresh) - 1 - i
 			}
 			fresh[i].Key = fmt.Sprint("round-", round, "-", k)
+			if k%2 == 0 {
+				fresh[i].Unique = task.UniqueForever
+			}
 		}
 		if _, err := s.Insert(ctx, store.Fence{}, fresh); err != nil {
 			return fmt.Errorf("insert: %w", err)

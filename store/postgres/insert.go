@@ -110,8 +110,8 @@ func (s *Store) insertCalls(ctx context.Context, calls []*insertCall) {
 func (s *Store) insertOn(ctx context.Context, c *conn, calls []*insertCall) error {
 	rows := gather(calls)
 	b := inserter{s: s, c: c, fence: calls[0].fence}
-	parts := cut(rows, func(r *newRow) int { return r.size() })
-	if len(parts) == 1 {
+	parts := cut(rows, (*newRow).Size)
+	if len(parts) == 1 && len(wire.Keeping(rows)) == 0 {
 		return b.insert(ctx, rows)
 	}
 	return c.inTx(ctx, lockTimeout, func() error {
@@ -124,13 +124,7 @@ func (s *Store) insertOn(ctx context.Context, c *conn, calls []*insertCall) erro
 	})
 }
 
-// newRow is a task and where its answer goes.
-type newRow struct {
-	*task.Task
-	out *store.Inserted
-}
-
-func (r *newRow) size() int { return len(r.Payload) + len(r.Result) + len(r.RetryPolicy) }
+type newRow = wire.NewRow
 
 // gather lists the rows of calls. Rows with keys come last and sorted, so that two programs that
 // insert the same keys wait for each other in one direction only; of equal ones the first wins.
@@ -144,7 +138,7 @@ func gather(calls []*insertCall) []*newRow {
 	keyed := false
 	for _, c := range calls {
 		for i := range c.tasks {
-			all = append(all, newRow{&c.tasks[i], &c.out[i]})
+			all = append(all, newRow{Task: &c.tasks[i], Out: &c.out[i]})
 			rows = append(rows, &all[len(all)-1])
 			keyed = keyed || c.tasks[i].Key != ""
 		}
@@ -184,21 +178,26 @@ type inserter struct {
 	fence store.Fence
 	event task.Event // 0: submit or submit_claimed, by the state
 	now   task.Time  // 0 until the first statement has read the clock
+	kept  []*newRow  // those that keep has just given a key
 }
 
 // insert inserts rows and answers them.
 func (b *inserter) insert(ctx context.Context, rows []*newRow) error {
 	for len(rows) > 0 || b.now == 0 {
-		made, err := b.send(ctx, rows)
+		ready, err := b.keep(ctx, rows)
 		if err != nil {
 			return err
 		}
-		for _, r := range rows {
+		made, err := b.send(ctx, ready)
+		if err != nil {
+			return err
+		}
+		for _, r := range ready {
 			at := r.RunAt
 			if at == task.StoreNow {
 				at = b.now.Add(r.RunIn)
 			}
-			*r.out = store.Inserted{ID: r.ID, State: r.State, Version: 1, RunAt: at, At: b.now}
+			*r.Out = store.Inserted{ID: r.ID, State: r.State, Version: 1, RunAt: at, At: b.now}
 		}
 		if made == len(rows) {
 			return nil
@@ -214,13 +213,18 @@ func (b *inserter) insert(ctx context.Context, rows []*newRow) error {
 
 // send inserts rows and returns how many were made.
 func (b *inserter) send(ctx context.Context, rows []*newRow) (made int, err error) {
-	if len(rows) == 1 && b.now == 0 && b.fence == (store.Fence{}) && usual(rows[0].Task) {
-		err = b.c.call(ctx, insertOne, b.oneArgs(rows[0].Task), func(r *row) {
+	if len(rows) == 1 && b.now == 0 && b.fence == (store.Fence{}) && wire.Usual(rows[0].Task) {
+		a := newArgs(18, 1)
+		a.UsualTask(rows[0].Task, b.s.hintChannel())
+		err = b.c.call(ctx, insertOne, a, func(r *row) {
 			b.now, made = r.Time(), 1
 		})
 		if err != nil || made == 1 {
 			return made, err
 		}
+	}
+	if len(rows) == 0 && b.now != 0 && b.fence == (store.Fence{}) {
+		return 0, nil // no key was free
 	}
 	var token int64
 	a := b.args(rows)
@@ -234,8 +238,7 @@ func (b *inserter) send(ctx context.Context, rows []*newRow) (made int, err erro
 }
 
 // explain finds out why rows were not made, and returns those without a reason.
-func (b *inserter) explain(ctx context.Context, rows []*newRow) (again []*newRow, err error) {
-	found := make([]bool, len(rows))
+func (b *inserter) explain(ctx context.Context, rows []*newRow) ([]*newRow, error) {
 	a := &args{}
 	a.Places(len(rows))
 	a.IDs(len(rows), func(i int) task.ID { return rows[i].ID })
@@ -243,20 +246,25 @@ func (b *inserter) explain(ctx context.Context, rows []*newRow) (again []*newRow
 	a.Texts(len(rows), func(i int) string { return rows[i].Key })
 	a.IDs(len(rows), func(i int) task.ID { return rows[i].JobID })
 	a.Int8s(len(rows), func(i int) int64 { return int64(rows[i].FireTime) })
-	err = b.c.call(ctx, existing, a, func(r *row) {
-		i := r.Int4() - 1
-		found[i] = true
+	found, err := b.find(ctx, existing, a, rows)
+	if err != nil {
+		return nil, err
+	}
+	return b.explainKept(ctx, wire.Without(rows, found))
+}
+
+// find answers rows with what a statement finds in their way.
+func (b *inserter) find(
+	ctx context.Context, v verb, a *args, rows []*newRow,
+) (map[*newRow]bool, error) {
+	found := make(map[*newRow]bool, len(rows))
+	return found, b.c.call(ctx, v, a, func(r *row) {
+		to := rows[r.Int4()-1]
 		in := store.Inserted{ID: r.ID(), State: task.State(r.Int2()), Version: r.Int8(),
 			RunAt: r.Time(), At: b.now}
-		in.Duplicate = in.ID != rows[i].ID
-		*rows[i].out = in
+		in.Duplicate = in.ID != to.ID
+		found[to], *to.Out = true, in
 	})
-	for i, ok := range found {
-		if !ok {
-			again = append(again, rows[i])
-		}
-	}
-	return again, err
 }
 
 // args writes the 53 parameters of insertTasks.
@@ -288,11 +296,7 @@ func (b *inserter) args(rows []*newRow) *args {
 	a.Words(d, n, func(i int) string { return rows[i].OwnerService })
 	a.Words(d, n, func(i int) string { return wire.LabelText(rows[i].Labels) })
 	a.Mutable(d, n, func(i int) *task.Mutable { return &rows[i].Mutable })
-	if b.s.hints {
-		a.Text(b.s.channel())
-	} else {
-		a.Text("")
-	}
+	a.Text(b.s.hintChannel())
 	a.Dictionary(d)
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].ExpiresAt) })
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].MaxLateness) })

@@ -21,6 +21,14 @@ func (s *Store) channel() string {
 	return "ax_" + strconv.FormatUint(h.Sum64(), 36)
 }
 
+// hintChannel is where inserts send hints, or "".
+func (s *Store) hintChannel() string {
+	if !s.hints {
+		return ""
+	}
+	return s.channel()
+}
+
 // Listen implements store.Hinter, on a connection of its own: each flush of inserts, from whatever
 // process, that made a task due within four seconds gives one hint. It returns nil if ctx ended,
 // and store.ErrClosed after Close.

@@ -27,6 +27,9 @@ func (s *Store) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.
 	if err == nil && len(over) > 0 {
 		out.Deleted, err = s.deleteEnded(ctx, f, over)
 	}
+	if err == nil {
+		out.Keys, err = s.pruneKept(ctx, f, pruneLimit(&p))
+	}
 	if err != nil {
 		return store.Pruned{}, fmt.Errorf("prune: %w", explain(err))
 	}
@@ -34,15 +37,18 @@ func (s *Store) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.
 	return out, nil
 }
 
+func pruneLimit(p *store.Prune) int {
+	if p.Limit <= 0 {
+		return 500
+	}
+	return min(p.Limit, mostRows)
+}
+
 // readEnded reads a page and returns what of it has stayed long enough.
 func (s *Store) readEnded(
 	ctx context.Context, f store.Fence, p *store.Prune,
 ) (over []ended, next task.ID, err error) {
-	limit, until := p.Limit, p.Until
-	if limit <= 0 {
-		limit = 500
-	}
-	limit = min(limit, mostRows)
+	limit, until := pruneLimit(p), p.Until
 	if until.IsZero() {
 		until = lastID
 	}
@@ -84,7 +90,7 @@ func (s *Store) readEnded(
 }
 
 // deleteEnded deletes what is still as it was read and returns how many those were.
-func (s *Store) deleteEnded(ctx context.Context, f store.Fence, over []ended) (n int, err error) {
+func (s *Store) deleteEnded(ctx context.Context, f store.Fence, over []ended) (int, error) {
 	a := &args{}
 	a.Int4(f.Partition)
 	a.Int8(f.Token)
@@ -92,8 +98,23 @@ func (s *Store) deleteEnded(ctx context.Context, f store.Fence, over []ended) (n
 	a.Places(len(over))
 	a.IDs(len(over), func(i int) task.ID { return over[i].id })
 	a.Int8s(len(over), func(i int) int64 { return over[i].version })
+	return s.pruneBy(ctx, f, pruneTasks, a)
+}
+
+// pruneKept removes kept keys whose end has passed and returns how many.
+func (s *Store) pruneKept(ctx context.Context, f store.Fence, limit int) (int, error) {
+	a := &args{}
+	a.Int4(f.Partition)
+	a.Int8(f.Token)
+	a.Bool(f != store.Fence{})
+	a.Int4(limit)
+	return s.pruneBy(ctx, f, pruneKept, a)
+}
+
+// pruneBy runs a statement that answers with the installed token and how much it deleted.
+func (s *Store) pruneBy(ctx context.Context, f store.Fence, v verb, a *args) (n int, err error) {
 	var token int64
-	err = s.one(ctx, s.slow, pruneTasks, a, func(r *row) { token, n = r.Int8(), r.Int4() })
+	err = s.one(ctx, s.slow, v, a, func(r *row) { token, n = r.Int8(), r.Int4() })
 	if err == nil && f != (store.Fence{}) && token != f.Token {
 		err = store.ErrFenced
 	}

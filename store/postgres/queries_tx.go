@@ -7,10 +7,11 @@ package postgres
 // insertTx is insertTasks for plain tasks in the caller's transaction. The hint goes with the
 // caller's commit, and is sent without asking whether somebody listens: the lock that tells would
 // be held as long as the transaction is open. It is sent for what is due within a minute, because
-// nobody knows when the commit comes.
+// nobody knows when the commit comes. $3 is the time that keepKeysTx has read, or 0.
 const insertTx verb = `
 WITH clock AS MATERIALIZED (
-    SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now
+    SELECT coalesce(nullif($3::text::bigint, 0),
+                    (extract(epoch FROM clock_timestamp()) * 1000000)::bigint) AS now
 ), given AS MATERIALIZED (
     SELECT c.now, r.*, CASE r.run_at
             WHEN -1 THEN least(c.now + r.run_in, 253402300799999999) ELSE r.run_at END AS due

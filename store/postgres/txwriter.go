@@ -22,19 +22,14 @@ func (s *Store) InsertTx(
 			return nil, fmt.Errorf("insert task %d of %d: %w", i+1, len(tasks), err)
 		}
 	}
-	q := wire.Inserts{Insert: s.statement(insertTx).text, Existing: s.statement(existingTx).text}
-	if s.hints {
-		q.Channel = s.channel()
-	}
+	q := wire.Inserts{Insert: s.statement(insertTx).text, Existing: s.statement(existingTx).text,
+		Keep: s.statement(keepKeysTx).text, Drop: s.statement(dropKeysTx).text,
+		Keepers: s.statement(keepersTx).text, Channel: s.hintChannel()}
 	out := make([]store.Inserted, len(tasks))
 	c, err := s.callerOf(ctx, tx)
-	for _, part := range cut(gather([]*insertCall{{tasks: tasks, out: out}}), (*newRow).size) {
-		rows := make([]wire.NewRow, len(part))
-		for i, r := range part {
-			rows[i] = wire.NewRow{Task: r.Task, Out: r.out}
-		}
+	for _, part := range cut(gather([]*insertCall{{tasks: tasks, out: out}}), (*newRow).Size) {
 		if err == nil {
-			err = c.Insert(ctx, q, rows)
+			err = c.Insert(ctx, q, part)
 		}
 	}
 	if err != nil {

@@ -142,11 +142,18 @@ func TestTxHint(t *testing.T) {
 // A key that is open in another transaction is waited for until that one ends, the context does, or
 // the caller's own lock_timeout has passed.
 func TestTxOpenKey(t *testing.T) {
+	for _, u := range []task.Unique{task.UniqueLive, task.UniqueForever} {
+		testTxOpenKey(t, u)
+	}
+}
+
+func testTxOpenKey(t *testing.T, u task.Unique) {
 	dsn := testdb.Postgres(t)
 	s := openStore(t, dsn)
 	db := handle(t, dsn)
 	first, second := keyedTask(), keyedTask()
 	second.Kind, second.Key = first.Kind, first.Key
+	first.Unique, second.Unique = u, u
 	open := begin(t, db)
 	if _, err := s.InsertTx(t.Context(), open, []task.Task{first}); err != nil {
 		t.Fatal(err)

@@ -86,6 +86,11 @@ func (t *tx) insert(tk *task.Task, event task.Event) (store.Inserted, error) {
 		if in, taken, err := t.takeUnique(tk, n); taken || err != nil {
 			return in, err
 		}
+		if tk.Unique != task.UniqueLive {
+			if in, taken, err := t.keepKey(tk, n); taken || err != nil {
+				return in, err
+			}
+		}
 	}
 	_, err = t.run(insertSpec, func(s *lite.Stmt) {
 		bindSpec(s, n, tk, labels, t.now)

@@ -16,7 +16,8 @@ import (
 var planned = []struct{ name, query string }{
 	{"lastTask", lastTask}, {"lastHistory", lastHistory}, {"findTask", findTask},
 	{"moveTask", moveTask}, {"dropTask", dropTask}, {"freeUnique", freeUnique},
-	{"findUnique", findUnique}, {"keyOf", keyOf}, {"holder", holder}, {"freeKey", freeKey},
+	{"findUnique", findUnique}, {"keeper", keeper}, {"dropUnique", dropUnique},
+	{"keptOver", keptOver}, {"pruneKept", pruneKept}, {"keyOf", keyOf}, {"holder", holder}, {"freeKey", freeKey},
 	{"selectTask", selectTask}, {"selectByKey", selectByKey}, {"selectLive", selectLive},
 	{"selectExpired", selectExpired},
 	{"selectList", selectList}, {"selectRest", selectRest}, {"selectDue", selectDue},
@@ -31,7 +32,7 @@ var planned = []struct{ name, query string }{
 	{"changeMember", changeMember}, {"renewMember", renewMember}, {"retireMember", retireMember},
 	{"isMember", isMember}, {"selectMembers", selectMembers},
 	{"insertHistoryTx", insertHistoryTx}, {"findUniqueTx", findUniqueTx},
-	{"findTaskTx", findTaskTx}, {"dropTaskTx", dropTaskTx}, {"recordDoneTx", recordDoneTx},
+	{"keeperTx", keeperTx}, {"dropUniqueTx", dropUniqueTx}, {"findTaskTx", findTaskTx}, {"dropTaskTx", dropTaskTx}, {"recordDoneTx", recordDoneTx},
 	{"doneTx", doneTx}, {"freeUniqueTx", freeUniqueTx}, {"freeKeyTx", freeKeyTx},
 }
 

@@ -31,6 +31,9 @@ func (s *Store) Prune(ctx context.Context, f store.Fence, p store.Prune) (store.
 		n, err = s.deleteEnded(ctx, f, part)
 		out.Deleted += n
 	}
+	if err == nil {
+		out.Keys, err = s.pruneKept(ctx, f, page(p.Limit, 500, 1000))
+	}
 	if err != nil {
 		return store.Pruned{}, fmt.Errorf("prune: %w", err)
 	}

@@ -54,6 +54,27 @@ WHERE u.kind = ?1 AND u.key = ?2`
 	keyOf = `SELECT t.kind, s.key FROM ax_tasks t JOIN ax_specs s ON s.n = t.n WHERE t.n = ?1`
 )
 
+// keepKey keeps a (kind, key) for task ?3 until ?4, in the place of one whose end has passed by ?5;
+// keeper finds for which task it is kept, and that task if it still exists; dropUnique takes back
+// what takeUnique took for the same row; keptOver asks whether the end of one has passed, pruneKept
+// removes some of those.
+const (
+	keepKey = `
+INSERT INTO ax_kept_keys (kind, key, id, until) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, until = excluded.until
+WHERE ax_kept_keys.until <= ?5`
+	keeper = `
+SELECT k.id, coalesce(t.state, 0), coalesce(t.version, 0), coalesce(t.run_at, 0)
+FROM ax_kept_keys k LEFT JOIN ax_tasks t ON t.id = k.id
+WHERE k.kind = ?1 AND k.key = ?2`
+	dropUnique = `DELETE FROM ax_unique WHERE kind = ?1 AND key = ?2`
+	keptOver   = `SELECT 1 FROM ax_kept_keys WHERE until > 0 AND until <= ?1 LIMIT 1`
+	pruneKept  = `
+DELETE FROM ax_kept_keys WHERE (kind, key) IN (
+  SELECT kind, key FROM ax_kept_keys INDEXED BY ax_kept_keys_until
+  WHERE until > 0 AND until <= ?1 ORDER BY until LIMIT ?2)`
+)
+
 // takeKey takes an overlap key if it is free or the task's own already; freeKey gives it back.
 const (
 	takeKey = `INSERT INTO ax_keys (key, holder) VALUES (?1, ?2) ON CONFLICT DO NOTHING`

@@ -47,6 +47,19 @@ WHERE u.kind = ?1 AND u.key = ?2`
 	dropTaskTx = `DELETE FROM ax_tasks WHERE n = ?1`
 )
 
+// A key that is kept beyond its task, as keepKey, keeper and dropUnique.
+const (
+	keepKeyTx = `
+INSERT INTO ax_kept_keys (kind, key, id, until) VALUES (?1, ?2, ?3, nullif(?4, 0))
+ON CONFLICT (kind, key) DO UPDATE SET id = excluded.id, until = excluded.until
+WHERE ax_kept_keys.until <= ?5`
+	keeperTx = `
+SELECT k.id, coalesce(t.state, 0), coalesce(t.version, 0), coalesce(t.run_at, 0)
+FROM ax_kept_keys k LEFT JOIN ax_tasks t ON t.id = k.id
+WHERE k.kind = ?1 AND k.key = ?2`
+	dropUniqueTx = `DELETE FROM ax_unique WHERE kind = ?1 AND key = ?2`
+)
+
 // recordDoneTx adds the history row of a completion if the execution is the one that runs; it comes
 // before the move, because it needs the row's last one. doneTx moves the row, whose history is the
 // row just added.

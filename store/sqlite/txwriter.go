@@ -125,6 +125,11 @@ func (c *caller) insert(ctx context.Context, t *task.Task) (store.Inserted, erro
 		if err != nil {
 			return store.Inserted{}, err
 		}
+		if t.Unique != task.UniqueLive {
+			if in, taken, err := c.keepKey(ctx, t, n); taken || err != nil {
+				return in, err
+			}
+		}
 	}
 	err = c.spec(ctx, n, t, m.RunAt)
 	return store.Inserted{ID: t.ID, State: m.State, Version: 1, RunAt: m.RunAt, At: c.now}, err

@@ -86,6 +86,7 @@ func (o *oracle) sequence(rt *rapid.T) {
 		ops[rapid.IntRange(0, len(ops)-1).Draw(rt, "operation")]()
 	}
 	w.claimKeys()
+	w.keepKeys()
 	w.compareRows()
 	w.compareExpired()
 	w.scan()

@@ -28,6 +28,8 @@ func (w *world) drawTask() task.Task {
 	tk.Payload = []byte(rapid.SampledFrom(texts).Draw(rt, "payload"))
 	if n := rapid.IntRange(0, 5).Draw(rt, "key"); n < len(w.keys) {
 		tk.Key = w.keys[n]
+		tk.Unique = rapid.SampledFrom([]task.Unique{task.UniqueLive, task.UniqueLive, 1000,
+			hour, task.UniqueForever}).Draw(rt, "unique")
 	}
 	if n := rapid.IntRange(0, 2).Draw(rt, "overlap"); n < len(w.overlaps) {
 		tk.OverlapKey = w.overlaps[n]
@@ -74,11 +76,38 @@ func (w *world) insert() {
 		tasks[i] = w.drawTask()
 		claimed = claimed || tasks[i].State == task.Running
 	}
+	sameScopes(tasks)
 	f, stale := w.fence()
 	if !claimed {
 		f, stale = store.Fence{}, false
 	}
 	w.insertBoth(f, stale, tasks)
+}
+
+// sameScopes gives tasks with one key one scope: which of the tasks in its way is named to one with
+// another scope depends on the order in which a store looks.
+func sameScopes(tasks []task.Task) {
+	of := make(map[string]task.Unique)
+	for i := range tasks {
+		if t := &tasks[i]; t.Key != "" {
+			if _, ok := of[t.Key]; !ok {
+				of[t.Key] = t.Unique
+			}
+			t.Unique = of[t.Key]
+		}
+	}
+}
+
+// keepKeys inserts a task with each key and a window, to see whether both sides agree on what is
+// kept, and for whom.
+func (w *world) keepKeys() {
+	tasks := make([]task.Task, len(w.keys))
+	for i := range tasks {
+		tasks[i] = newTask("x")
+		tasks[i].Kind, tasks[i].Group, tasks[i].Key = w.kind, w.group, w.keys[i]
+		tasks[i].Unique = hour
+	}
+	w.insertBoth(store.Fence{}, false, tasks)
 }
 
 // insertBoth inserts tasks on both sides and compares the answers.
@@ -95,7 +124,7 @@ func (w *world) insertBoth(f store.Fence, stale bool, tasks []task.Task) {
 	w.must("insert", err, merr)
 	w.same("answers of insert", mem, real)
 	for _, in := range mem {
-		if !slices.Contains(w.ids, in.ID) {
+		if in.Version != 0 && !slices.Contains(w.ids, in.ID) { // else it was deleted
 			w.ids = append(w.ids, in.ID)
 		}
 	}

@@ -49,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) Full) {
 	for _, c := range []concern{
 		{"Clock", clockTests, false},
 		{"Insert", insertTests, false},
+		{"KeptKeys", keptTests, true},
 		{"RoundTrip", roundTripTests, false},
 		{"Apply", applyTests, false},
 		{"Fence", fenceTests, false},

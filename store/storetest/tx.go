@@ -63,6 +63,9 @@ func RunTx(t *testing.T, open func(t *testing.T) (Full, Begin)) {
 		{"SameID", testTxSameID},
 		{"UniqueKey", testTxUniqueKey},
 		{"OneCallOneKey", testTxOneCall},
+		{"KeptKey", testTxKept},
+		{"KeptKeyOneCall", testTxKeptOneCall},
+		{"KeptKeyRolledBack", testTxKeptRollback},
 		{"Many", testTxMany},
 		{"Refused", testTxRefused},
 		{"Complete", testTxComplete},
@@ -363,6 +366,7 @@ func testTxRefused(x *txFixture) {
 		"of a job":     func(t *task.Task) { t.JobID = newID() },
 		"moved before": func(t *task.Task) { t.Attempt = 1 },
 		"no bucket":    func(t *task.Task) { t.Bucket = 0 },
+		"no key":       func(t *task.Task) { t.Unique = task.UniqueForever },
 	} {
 		good, bad := x.task(), x.task()
 		mod(&bad)

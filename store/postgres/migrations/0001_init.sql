@@ -115,6 +115,19 @@ CREATE TABLE schema.ax_keys (
 ) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
     autovacuum_vacuum_cost_delay = 0);
 
+-- keys that stay taken whatever becomes of their task, also when it was deleted
+CREATE TABLE schema.ax_kept_keys (
+    kind  text NOT NULL,
+    key   text NOT NULL,
+    id    uuid NOT NULL, -- the task
+    until bigint,        -- NULL: for ever
+
+    CONSTRAINT ax_kept_keys_pkey PRIMARY KEY (kind, key)
+) WITH (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000,
+    autovacuum_vacuum_cost_delay = 0);
+
+CREATE INDEX ax_kept_keys_until ON schema.ax_kept_keys (until) WHERE until IS NOT NULL;
+
 CREATE TABLE schema.ax_jobs (
     id            uuid PRIMARY KEY,
     name          text     NOT NULL,

@@ -87,6 +87,17 @@ CREATE TABLE ax_unique (
     PRIMARY KEY (kind, key)
 ) STRICT, WITHOUT ROWID;
 
+-- Keys that stay taken whatever becomes of their task, also when it was deleted.
+CREATE TABLE ax_kept_keys (
+    kind  TEXT NOT NULL,
+    key   TEXT NOT NULL,
+    id    BLOB NOT NULL, -- the task
+    until INTEGER,       -- NULL: for ever
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX ax_kept_keys_until ON ax_kept_keys (until) WHERE until > 0;
+
 -- The holders of overlap keys.
 CREATE TABLE ax_keys (
     key    TEXT NOT NULL PRIMARY KEY,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"strconv"
 
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -66,6 +67,9 @@ type NewRow struct {
 	Out *store.Inserted
 }
 
+// Size is about how many bytes the row takes in a statement.
+func (r *NewRow) Size() int { return len(r.Payload) + len(r.Result) + len(r.RetryPolicy) }
+
 // givenRow is a row as the statements read it; what is not set is left out and becomes NULL.
 type givenRow struct {
 	N            int       `json:"n"`
@@ -90,10 +94,11 @@ type givenRow struct {
 	MaxLateness  int64     `json:"max_lateness,omitempty"`
 	MaxLifetime  int64     `json:"max_lifetime,omitempty"`
 	OnUnknown    int       `json:"on_unknown,omitempty"`
+	KeepFor      int64     `json:"keep_for,omitempty"`
 }
 
 // given is the JSON array of rows.
-func given(rows []NewRow) (string, error) {
+func given(rows []*NewRow) (string, error) {
 	out := make([]givenRow, len(rows))
 	for i, r := range rows {
 		out[i] = givenRow{N: i + 1, ID: r.ID.String(), Kind: r.Kind, Group: r.Group, Key: r.Key,
@@ -102,87 +107,145 @@ func given(rows []NewRow) (string, error) {
 			OverlapKey: r.OverlapKey, MaxRetries: r.MaxRetries, Timeout: int64(r.Timeout),
 			RetryPolicy: r.RetryPolicy, OwnerService: r.OwnerService, Labels: LabelText(r.Labels),
 			ExpiresAt: r.ExpiresAt, MaxLateness: int64(r.MaxLateness),
-			MaxLifetime: int64(r.MaxLifetime), OnUnknown: int(r.OnUnknown)}
+			MaxLifetime: int64(r.MaxLifetime), OnUnknown: int(r.OnUnknown), KeepFor: KeepFor(r.Unique)}
 	}
 	b, err := json.Marshal(out)
 	return string(b), err
 }
 
-// Inserts are the statements of an insert, and the channel of its hint, "" for none.
-type Inserts struct{ Insert, Existing, Channel string }
+// Inserts are the statements of an insert, those of keys that are kept beyond the life of a task,
+// and the channel of the hint, "" for none.
+type Inserts struct {
+	Insert, Existing    string
+	Keep, Drop, Keepers string
+	Channel             string
+}
 
 // Insert makes one statement's worth of rows and answers them. What a task kept from being made
 // that became final meanwhile is inserted once more.
-func (c Caller) Insert(ctx context.Context, q Inserts, rows []NewRow) error {
+func (c Caller) Insert(ctx context.Context, q Inserts, rows []*NewRow) error {
+	in := insertion{Caller: c, q: q}
 	for len(rows) > 0 {
-		text, err := given(rows)
+		ready, err := in.keep(ctx, rows)
 		if err != nil {
 			return err
 		}
-		var now task.Time
-		made := make(map[string]task.Time, len(rows))
-		err = c.query(ctx, q.Insert, []any{text, q.Channel}, func(scan scan) error {
-			var id string
-			var runAt task.Time
-			var quiet bool
-			err := scan(&now, &id, &runAt, &quiet)
-			made[id] = runAt
-			return err
-		})
-		if err != nil {
+		made, err := in.send(ctx, ready)
+		if rows = Without(rows, made); err != nil || len(rows) == 0 {
 			return err
 		}
-		var rest []NewRow
-		for _, r := range rows {
-			if runAt, ok := made[r.ID.String()]; ok {
-				*r.Out = store.Inserted{ID: r.ID, State: r.State, Version: 1, RunAt: runAt, At: now}
-			} else {
-				rest = append(rest, r)
-			}
-		}
-		if rows, err = c.existing(ctx, q.Existing, rest, now); err != nil {
+		if rows, err = in.explain(ctx, rows); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// existing answers rows that exist or whose key is taken, and returns those for which neither is
-// so.
-func (c Caller) existing(
-	ctx context.Context, statement string, rows []NewRow, now task.Time,
-) (again []NewRow, err error) {
+// insertion is one Insert on its way.
+type insertion struct {
+	Caller
+	q    Inserts
+	now  task.Time // 0 until the first statement has read the clock
+	kept []*NewRow // those that keep has just given a key
+}
+
+// keep keeps the keys of rows that ask for it beyond the life of their task, and returns the rows
+// whose insert may go on: those that do not ask, and the first of each key that was free.
+func (in *insertion) keep(ctx context.Context, rows []*NewRow) (ready []*NewRow, err error) {
+	in.kept = nil
+	want := FirstOfKey(Keeping(rows))
+	if len(want) == 0 {
+		return rows, nil
+	}
+	got := make(map[task.ID]bool, len(want))
+	err = in.each(ctx, in.q.Keep, want, func(scan scan) error {
+		var at task.Time
+		var text string
+		if err := scan(&at, &text); err != nil || at != 0 {
+			in.now = at
+			return err
+		}
+		id, err := task.ParseID(text)
+		got[id] = true
+		return err
+	}, in.time())
+	ready, in.kept = Kept(rows, want, got)
+	return ready, err
+}
+
+// send inserts rows, and answers and returns those that were made.
+func (in *insertion) send(ctx context.Context, rows []*NewRow) (map[*NewRow]bool, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	text, err := given(rows)
-	if err != nil {
-		return nil, err
+	times, made := make(map[string]task.Time, len(rows)), make(map[*NewRow]bool, len(rows))
+	err := in.each(ctx, in.q.Insert, rows, func(scan scan) error {
+		var id string
+		var runAt task.Time
+		var quiet bool
+		err := scan(&in.now, &id, &runAt, &quiet)
+		times[id] = runAt
+		return err
+	}, in.q.Channel, in.time())
+	for _, r := range rows {
+		if runAt, ok := times[r.ID.String()]; ok {
+			made[r] = true
+			*r.Out = store.Inserted{ID: r.ID, State: r.State, Version: 1, RunAt: runAt, At: in.now}
+		}
 	}
-	found := make([]bool, len(rows))
-	err = c.query(ctx, statement, []any{text}, func(scan scan) error {
+	return made, err
+}
+
+// explain answers rows that exist or whose key is taken, after it has given back what was kept for
+// rows that were not made. It returns those for which neither is so.
+func (in *insertion) explain(ctx context.Context, rows []*NewRow) ([]*NewRow, error) {
+	found, err := in.find(ctx, in.q.Existing, rows)
+	if err == nil && len(in.kept) > 0 {
+		err = in.each(ctx, in.q.Drop, in.kept, func(scan) error { return nil }, in.time())
+	}
+	rows = Without(rows, found)
+	if want := Keeping(rows); err == nil && len(want) > 0 {
+		found, err = in.find(ctx, in.q.Keepers, want, in.time())
+		rows = Without(rows, found)
+	}
+	return rows, err
+}
+
+// find answers rows with what a statement finds in their way.
+func (in *insertion) find(
+	ctx context.Context, statement string, rows []*NewRow, args ...any,
+) (map[*NewRow]bool, error) {
+	found := make(map[*NewRow]bool, len(rows))
+	return found, in.each(ctx, statement, rows, func(scan scan) error {
 		var n, state int
 		var id string
-		in := store.Inserted{At: now}
-		if err := scan(&n, &id, &state, &in.Version, &in.RunAt); err != nil {
+		out := store.Inserted{At: in.now}
+		err := scan(&n, &id, &state, &out.Version, &out.RunAt)
+		if err != nil {
 			return err
 		}
-		in.State = task.State(state)
-		if in.ID, err = task.ParseID(id); err != nil {
+		out.State = task.State(state)
+		if out.ID, err = task.ParseID(id); err != nil {
 			return err
 		}
 		r := rows[n-1]
-		found[n-1], in.Duplicate = true, in.ID != r.ID
-		*r.Out = in
+		out.Duplicate = out.ID != r.ID
+		found[r], *r.Out = true, out
 		return nil
-	})
-	for i, ok := range found {
-		if !ok {
-			again = append(again, rows[i])
-		}
-	}
-	return again, err
+	}, args...)
 }
+
+// each runs a statement over rows.
+func (in *insertion) each(ctx context.Context, statement string, rows []*NewRow,
+	each func(scan) error, args ...any) error {
+	text, err := given(rows)
+	if err != nil {
+		return err
+	}
+	return in.query(ctx, statement, append([]any{text}, args...), each)
+}
+
+func (in *insertion) time() string { return strconv.FormatInt(int64(in.now), 10) }
 
 // Complete ends an execution as succeeded, if it is the one that runs.
 func (c Caller) Complete(

@@ -1,9 +1,10 @@
-package postgres
+package wire
 
 import "github.com/ax-sched/ax/task"
 
-// usual reports whether insertOne can store t: it sets nothing but what a submit sets.
-func usual(t *task.Task) bool {
+// Usual reports whether an insert with the parameters of UsualTask can store t: it sets nothing but
+// what most submits set.
+func Usual(t *task.Task) bool {
 	return t.State == task.Scheduled && t.JobID.IsZero() && t.Job == "" && t.FireFrom == 0 &&
 		t.FireCount == 0 && t.ExpiresAt == 0 && t.MaxLateness == 0 && t.MaxLifetime == 0 &&
 		t.OnUnknown == 0 && onlyDue(&t.Mutable)
@@ -18,9 +19,9 @@ func onlyDue(m *task.Mutable) bool {
 		m.StopAsked == 0 && m.Error == "" && m.Result == nil
 }
 
-// oneArgs writes the 18 parameters of insertOne.
-func (b *inserter) oneArgs(t *task.Task) *args {
-	a := newArgs(18, 1)
+// UsualTask writes the 18 parameters of an insert of such a task. The channel is that of the hint,
+// or "".
+func (a *Args) UsualTask(t *task.Task, channel string) {
 	a.ID(t.ID)
 	a.Text(t.Kind)
 	a.Text(t.Group)
@@ -42,10 +43,5 @@ func (b *inserter) oneArgs(t *task.Task) *args {
 	a.TextOrNull(t.OwnerService)
 	a.Labels(t.Labels)
 	a.Int4(t.Run)
-	if b.s.hints {
-		a.Text(b.s.channel())
-	} else {
-		a.TextOrNull("")
-	}
-	return a
+	a.TextOrNull(channel)
 }

@@ -44,7 +44,9 @@ const (
 // term. It remembers nothing but its place, so a new leader begins with a new walk.
 //
 // A walk leaves out the ids that were made too lately for their tasks to be over: an id is made
-// before its task, so none of those can have been finished for long enough.
+// before its task, so none of those can have been finished for long enough. Each page also removes
+// kept keys whose end has passed, and the last one comes again while there are many; where every
+// task stays that is all it does.
 type Retainer struct {
 	cfg   Config
 	least time.Duration // the shortest time that any task stays
@@ -59,10 +61,6 @@ func New(cfg Config) *Retainer { return &Retainer{cfg: cfg, least: cfg.Keep.Shor
 // Run deletes until ctx ends or a newer leader exists. The first walk begins after a minute: a new
 // leader has better things to do.
 func (r *Retainer) Run(ctx context.Context) error {
-	if r.least < 0 { // everything stays for ever
-		<-ctx.Done()
-		return ctx.Err()
-	}
 	timer := time.NewTimer(shortest)
 	defer timer.Stop()
 	for {
@@ -90,6 +88,9 @@ func (r *Retainer) runOnce(ctx context.Context) (time.Duration, error) {
 	start := r.cfg.Since()
 	if r.place.IsZero() {
 		r.began = start
+		if r.least < 0 { // every task stays: look at none
+			r.place, r.tail = none(), true
+		}
 	}
 	p := store.Prune{After: r.place, Limit: page, Keep: r.cfg.Keep}
 	if !r.tail {
@@ -105,9 +106,13 @@ func (r *Retainer) runOnce(ctx context.Context) (time.Duration, error) {
 		r.place = out.Next
 	case !r.tail:
 		r.place, r.tail = last(r.cfg.Now().Add(ahead)), true
+	case out.Keys == page: // and there may be more of them
 	default:
 		r.place, r.tail = task.ID{}, false
 		every := min(max(r.least/10, shortest), longest)
+		if r.least < 0 {
+			every = longest
+		}
 		return max(every-(end-r.began), shortest), nil
 	}
 	rest := share * (end - start)
@@ -115,6 +120,14 @@ func (r *Retainer) runOnce(ctx context.Context) (time.Duration, error) {
 		rest = hurry * (end - start)
 	}
 	return max(rest, breath), nil
+}
+
+// none is the last id of all: no task comes after it.
+func none() (id task.ID) {
+	for i := range id {
+		id[i] = 0xff
+	}
+	return id
 }
 
 // last is the last id that is made at an instant.

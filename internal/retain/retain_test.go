@@ -243,13 +243,63 @@ func TestYoungOnesAreNotRead(t *testing.T) {
 	})
 }
 
-// TestForEver: where everything stays nothing is read.
+// TestForEver: where everything stays no task is looked at. Keys that were kept for a time only go
+// all the same.
 func TestForEver(t *testing.T) {
 	all := store.Keep{Succeeded: -1, Skipped: -1, Canceled: -1, Dead: -1}
-	run(t, store.Retention{Default: all}, func(*site) {}, func(s *site) {
-		pass(1000 * time.Hour)
-		if len(s.store.pages()) != 0 {
-			t.Errorf("%d pages were read", len(s.store.pages()))
+	var ids []task.ID
+	run(t, store.Retention{Default: all}, func(s *site) {
+		ids = s.ids(3, time.Now())
+		s.insert(append(ids, task.ID{0: 0xff, 1: 0xff, 15: 1}), cancel...)
+	}, func(s *site) {
+		pass(59 * time.Minute)
+		s.keep(2*page+1, time.Second)
+		pass(10 * time.Hour)
+		keys := 0
+		for _, p := range s.store.pages() {
+			if !p.p.Until.IsZero() || !p.out.Next.IsZero() || p.out.Deleted != 0 ||
+				p.p.After != none() {
+				t.Errorf("a page after %s", p.p.After)
+			}
+			keys += p.out.Keys
+		}
+		if n := len(s.store.pages()); n != 11+2 || keys != 2*page+1 {
+			t.Errorf("%d pages with %d keys", n, keys)
+		}
+		if n := s.left(ids); n != 3 {
+			t.Errorf("%d tasks are left", n)
+		}
+	})
+}
+
+// keep makes tasks that keep keys for a time.
+func (s *site) keep(n int, d time.Duration) {
+	s.t.Helper()
+	rows := make([]task.Task, n)
+	for i, id := range s.ids(n, time.Now()) {
+		rows[i] = task.Task{ID: id, Kind: "k", Key: id.String(), Unique: task.UniqueFor(d),
+			Group: "g", Bucket: task.Normal, MaxRetries: -1,
+			Mutable: task.Mutable{State: task.Scheduled, Run: 1, RunAt: task.StoreNow}}
+	}
+	if _, err := s.store.Insert(s.t.Context(), store.Fence{}, rows); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// TestKeptKeys: keys whose end has passed go with the next walk, however many and however few tasks
+// there are; those that have no end, or not yet, stay.
+func TestKeptKeys(t *testing.T) {
+	run(t, store.Retention{}, func(s *site) {
+		s.keep(4*page+7, time.Minute)
+		s.keep(page, 100*time.Hour)
+	}, func(s *site) {
+		pass(30 * time.Minute)
+		keys := 0
+		for _, p := range s.store.pages() {
+			keys += p.out.Keys
+		}
+		if keys != 4*page+7 {
+			t.Errorf("%d keys went; want %d", keys, 4*page+7)
 		}
 	})
 }

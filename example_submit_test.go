@@ -61,6 +61,27 @@ func ExampleScheduler_Submit_key() {
 	// true true SCHEDULED <nil>
 }
 
+// A webhook that is delivered again after its task has ended makes no second task.
+func ExampleUniqueFor() {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	n := ax.NewTask{Kind: "payment.received", Key: "evt_1007", Delay: time.Hour,
+		Unique: ax.UniqueFor(72 * time.Hour)}
+	first, err := a.Submit(ctx, n)
+	fmt.Println(first.Duplicate, err)
+	fmt.Println(a.Cancel(ctx, first.ID, ax.By{}))
+	again, err := a.Submit(ctx, n)
+	fmt.Println(again.Duplicate, again.ID == first.ID, again.State, err)
+	// Output:
+	// false <nil>
+	// <nil>
+	// true true CANCELED <nil>
+}
+
 func ExampleScheduler_DelayFunc() {
 	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
 	if err != nil {

@@ -24,6 +24,13 @@ type NewTask struct {
 	// Key is the caller's business key. Among live tasks of the kind it is unique: a second submit
 	// answers Duplicate with the id of the first. Empty: no uniqueness.
 	Key string
+	// Unique keeps Key taken beyond that: [UniqueFor] a window from when the task was made, or
+	// [UniqueForever]. Default: [UniqueLive].
+	//
+	// Two submits that both have such a scope make one task within that of the first, whatever
+	// became of it: failed, canceled or deleted. One without looks at live tasks only, and keeps
+	// nothing: give all submits of a key the same. Retry and Trigger are refused by live tasks only.
+	Unique Unique
 	// Payload is handed to the handler byte for byte; at most 256 KiB.
 	Payload []byte
 	// Args is a typed payload: it sets Kind and, as JSON, Payload; leave those two empty then.
@@ -65,13 +72,29 @@ func Int(n int) *int { return &n }
 
 // Result answers a submit.
 type Result struct {
-	// ID is the task's id; of a duplicate that of the live task.
+	// ID is the task's id; of a duplicate that of the task that has the key. Where the retention has
+	// deleted that, Get of it gives [ErrNotFound].
 	ID ID
-	// Duplicate is set when a live task with the same kind and key exists; nothing was made.
+	// Duplicate is set when another task has the kind and key; nothing was made.
 	Duplicate bool
-	// State is that of the task when the row was written or found.
+	// State is that of the task when the row was written or found, and NONE of a deleted one.
 	State State
 }
+
+// Unique is how long a task keeps its key; see [NewTask].
+type Unique = task.Unique
+
+// The scopes of a key beside windows.
+const (
+	UniqueLive    = task.UniqueLive    // until the task has ended
+	UniqueForever = task.UniqueForever // also after it was deleted; its key is never removed
+)
+
+// UniqueFor is a window: until d after the task was made, by the store's clock, and until it has
+// ended. It begins with each task and is not aligned: with 12 hours, of submits at 11:59 and 12:01
+// the second is a duplicate, and one at 23:59 makes the next task. A d of less than a second or more
+// than 3,650 days is refused by the submit.
+func UniqueFor(d time.Duration) Unique { return task.UniqueFor(d) }
 
 // maxSubmit is how many rows one transaction of SubmitMany makes.
 const maxSubmit = 1000
@@ -180,8 +203,8 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	if err := kinds.Fill(n.Args, &n.Kind, &n.Payload); err != nil {
 		return task.Task{}, err
 	}
-	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Group: s.cfg.Group, Payload: n.Payload,
-		Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
+	t := task.Task{ID: n.ID, Kind: n.Kind, Key: n.Key, Unique: n.Unique, Group: s.cfg.Group,
+		Payload: n.Payload, Bucket: n.Priority.OrNormal(), FireTime: task.StoreNow,
 		Timeout: n.Timeout, Labels: n.Labels, OnUnknown: n.OnUnknown,
 		ExpiresAt: task.FromGo(n.ExpiresAt), MaxLateness: n.MaxLateness, MaxLifetime: n.MaxLifetime,
 		OwnerService: cmp.Or(n.Service, s.cfg.Service), OverlapKey: n.OverlapKey}

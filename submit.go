@@ -92,8 +92,8 @@ const (
 
 // UniqueFor is a window: until d after the task was made, by the store's clock, and until it has
 // ended. It begins with each task and is not aligned: with 12 hours, of submits at 11:59 and 12:01
-// the second is a duplicate, and one at 23:59 makes the next task. A d of less than a second or more
-// than 3,650 days is refused by the submit.
+// the second is a duplicate, and one at 23:59 makes the next task. The submit refuses a d of less
+// than a second or more than 3,650 days.
 func UniqueFor(d time.Duration) Unique { return task.UniqueFor(d) }
 
 // maxSubmit is how many rows one transaction of SubmitMany makes.

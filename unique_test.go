@@ -38,7 +38,8 @@ func (x *fixture) same(what string, n ax.NewTask, id ax.ID, state ax.State) {
 // TestA10UniqueWindow: a window begins with its task and is not aligned; how the task ended does
 // not matter. The words are those of UniqueFor.
 func TestA10UniqueWindow(t *testing.T) {
-	for _, end := range []error{nil, ax.Permanent(errors.New("no")), ax.Cancel(errors.New("not now"))} {
+	no := errors.New("no")
+	for _, end := range []error{nil, ax.Permanent(no), ax.Cancel(no)} {
 		runs := 0
 		bubble(t, ax.Config{}, func(a *ax.Scheduler) {
 			a.Handle("k", func(context.Context, *ax.Task) error { runs++; return end })

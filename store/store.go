@@ -72,9 +72,9 @@ type Inserter interface {
 	//
 	// A live task has its (kind, key) in any case. A row with a Unique other than UniqueLive also
 	// asks for the kept key: a record of (kind, key), the task and until when, which outlives the
-	// row. Where that is kept for another task, and its end is not reached, the row is a
-	// duplicate; else it is written or replaced in the same transaction. Rows without a Unique do not look at it.
-	// No transition of a task does: what a person runs again has its id.
+	// row. Where that is kept for another task, and its end is not reached, the row is a duplicate;
+	// else it is written or replaced in the same transaction. Rows without a Unique do not look at
+	// it. No transition of a task does: what a person runs again has its id.
 	Insert(ctx context.Context, f Fence, tasks []task.Task) ([]Inserted, error)
 }
 

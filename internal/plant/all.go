@@ -5,7 +5,7 @@ package plant
 // All lists the faults.
 func All() []string {
 	return []string{StoreIgnoresToken, StoreIgnoresDue, StoreIgnoresVersion, KeyFreedEarly, KeyKept,
-		HistoryMissing, CursorKept, FireFromNow, SkipRuns, MisfireRuns,
+		WindowIgnored, HistoryMissing, CursorKept, FireFromNow, SkipRuns, MisfireRuns,
 		MisfireUncapped, PauseIgnored, FireTwice, OutcomeUnchecked, FailureUncounted,
 		OverlapIgnored, QueueLetsGo, LineIgnored, LineForgotten,
 		OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,

@@ -17,6 +17,8 @@ const (
 	KeyFreedEarly = "key-freed-early"
 	// KeyKept: the unique key of a task that ended without success is kept.
 	KeyKept = "key-kept"
+	// WindowIgnored: a key that is kept beyond the life of its task is given to the next one.
+	WindowIgnored = "window-ignored"
 	// HistoryMissing: moves to a retry write no history row.
 	HistoryMissing = "history-missing"
 	// CursorKept: a fire does not move the job's cursor.

@@ -54,6 +54,7 @@ type checker struct {
 	due      map[task.ID]*shadow        // in SCHEDULED
 	held     map[task.ID]*shadow        // in HELD
 	keys     map[[2]string]task.ID      // the live task of each (kind, key)
+	kept     map[[2]string]keptKey      // of those with a scope, the latest task
 	holds    map[string]*shadow         // the task that holds each overlap key
 	freed    map[string]time.Duration   // when each overlap key was given back last
 	led      time.Duration              // when the leader was installed
@@ -121,7 +122,7 @@ type epoch struct {
 func newChecker(r rules) *checker {
 	return &checker{rules: r, rows: map[task.ID]*shadow{}, live: map[task.ID]*shadow{},
 		due: map[task.ID]*shadow{}, held: map[task.ID]*shadow{},
-		keys: map[[2]string]task.ID{}, holds: map[string]*shadow{},
+		keys: map[[2]string]task.ID{}, kept: map[[2]string]keptKey{}, holds: map[string]*shadow{},
 		freed: map[string]time.Duration{},
 		runs:  map[task.ID]*run{}, tasks: map[task.ID][]*run{}, jobs: map[task.ID]*jobShadow{},
 		fires: map[fireKey]task.ID{}, epoch: map[int64]*epoch{}, acked: map[task.ID]bool{},

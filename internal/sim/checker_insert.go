@@ -1,6 +1,8 @@
 package sim
 
 import (
+	"cmp"
+
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -39,7 +41,7 @@ func (c *checker) insertOne(t *task.Task, event task.Event, in store.Inserted) b
 		switch {
 		case holder == nil:
 			c.fail("I11", "task %s is called a duplicate of %s, which does not exist", t.ID, in.ID)
-		case holder.State.Final() || holder.Kind != t.Kind || holder.Key != t.Key || t.Key == "":
+		case holder.State.Final() && !c.keeps(t, in) || holder.Kind != t.Kind || holder.Key != t.Key || t.Key == "":
 			c.fail("I11", "task %s (%s %q) is called a duplicate of %s (%s %q %s)", t.ID, t.Kind,
 				t.Key, in.ID, holder.Kind, holder.Key, holder.State)
 		}
@@ -49,7 +51,17 @@ func (c *checker) insertOne(t *task.Task, event task.Event, in store.Inserted) b
 		c.fail("I11", "task %s was made although %s is alive with the same kind %s and key %q",
 			t.ID, id, t.Kind, t.Key)
 	}
+	if t.Unique != task.UniqueLive {
+		k := [2]string{t.Kind, t.Key}
+		if old := c.kept[k]; old.until > in.At {
+			c.fail("I11", "task %s was made although kind %s and key %q are kept for %s until %d",
+				t.ID, t.Kind, t.Key, old.id, old.until)
+		}
+		c.count("key kept")
+		c.kept[k] = keptKey{t.ID, cmp.Or(t.Unique.Until(in.At), task.MaxTime)}
+	}
 	r := &shadow{Task: *t, entered: c.at}
+	r.Unique = task.UniqueLive // is not stored
 	r.Resolve(in.At)
 	if r.FireTime == task.StoreNow {
 		r.FireTime = r.RunAt
@@ -64,6 +76,22 @@ func (c *checker) insertOne(t *task.Task, event task.Event, in store.Inserted) b
 		c.fail("I10", "inserting %s answered %+v, want version 1, %s, run_at %d", t.ID, in,
 			r.State, r.RunAt)
 	}
+	return true
+}
+
+// keptKey is the task that has a key for a time, whatever becomes of it.
+type keptKey struct {
+	id    task.ID
+	until task.Time
+}
+
+// keeps reports whether t is a duplicate because its key is kept for a task that has ended.
+func (c *checker) keeps(t *task.Task, in store.Inserted) bool {
+	k := c.kept[[2]string{t.Kind, t.Key}]
+	if t.Unique == task.UniqueLive || k.id != in.ID || k.until <= in.At {
+		return false
+	}
+	c.count("duplicate of a task that has ended")
 	return true
 }
 

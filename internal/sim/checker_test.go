@@ -49,6 +49,15 @@ func (h *history) submit(kind, key string) *shadow {
 	return h.rows[t.ID]
 }
 
+// keeping makes a task of kind quick and key k with a scope.
+func (h *history) keeping(u task.Unique) *shadow {
+	t := task.Task{ID: h.id(), Kind: "quick", Key: "k", Unique: u, MaxRetries: -1,
+		FireTime: task.StoreNow}
+	t.State, t.Run, t.RunAt = task.Scheduled, 1, task.StoreNow
+	h.insert(t)
+	return h.rows[t.ID]
+}
+
 func (h *history) insert(t task.Task) {
 	at := t.RunAt
 	if at == task.StoreNow {

@@ -98,6 +98,26 @@ func badWrites() []badHistory {
 			h.inserted(h.p, store.Fence{}, []task.Task{{ID: h.id(), Kind: "quick", Key: "k"}},
 				[]store.Inserted{{ID: r.ID, Duplicate: true}})
 		}},
+		{"I11", "two tasks of one window", func(h *history) {
+			r := h.keeping(task.UniqueFor(time.Minute))
+			h.apply(store.Fence{}, complete.Cancel(&r.Task, "me", ""))
+			h.wait(time.Minute - time.Microsecond)
+			h.keeping(task.UniqueFor(time.Second))
+		}},
+		{"I11", "duplicate after the window", func(h *history) {
+			r := h.keeping(task.UniqueFor(time.Minute))
+			h.apply(store.Fence{}, complete.Cancel(&r.Task, "me", ""))
+			h.wait(time.Minute)
+			h.inserted(h.p, store.Fence{}, []task.Task{{ID: h.id(), Kind: "quick", Key: "k",
+				Unique: task.UniqueForever}}, []store.Inserted{{ID: r.ID, Duplicate: true,
+				At: h.now()}})
+		}},
+		{"I11", "duplicate of a finished task without a scope", func(h *history) {
+			r := h.keeping(task.UniqueForever)
+			h.apply(store.Fence{}, complete.Cancel(&r.Task, "me", ""))
+			h.inserted(h.p, store.Fence{}, []task.Task{{ID: h.id(), Kind: "quick", Key: "k"}},
+				[]store.Inserted{{ID: r.ID, Duplicate: true, At: h.now()}})
+		}},
 		{"I12", "failure not counted", func(h *history) {
 			r, x := h.start("quick", "")
 			h.finished(x, verdict{kind: fails})

@@ -94,7 +94,8 @@ func expected() []string {
 	for d := succeeds; d <= cancels; d++ {
 		list = append(list, "handler "+d.String())
 	}
-	return append(list, "insert duplicate", "insert repeated", "submit_claimed", "claim_local",
+	return append(list, "insert duplicate", "insert repeated", "key kept",
+		"duplicate of a task that has ended", "submit_claimed", "claim_local",
 		"apply conflict", "apply not_due", "apply key_busy", "stop", "time_out", "lose", "recover",
 		"retry", "hand_back", "claim handed back", "ask_cancel", "cancel", "executor lost",
 		"skipped overlap", "superseded", "replaced", "skipped superseded", "fires collapsed",

@@ -129,6 +129,11 @@ func (w *world) newTask(d dice, label string) ax.NewTask {
 	}
 	if d.chance(0.3) {
 		t.Key = fmt.Sprintf("key%d", d.IntN(4))
+		t.Unique = oneOf(d, ax.UniqueLive, ax.UniqueLive, ax.UniqueFor(time.Second),
+			ax.UniqueFor(10*time.Second))
+		if d.chance(0.2) {
+			t.Key, t.Unique = fmt.Sprintf("once%d", d.IntN(9)), ax.UniqueForever
+		}
 	}
 	if d.chance(0.5) {
 		// A caller that keeps its own ids may repeat a submit by id.

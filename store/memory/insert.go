@@ -50,7 +50,7 @@ func (s *Store) insert(now task.Time, t *task.Task, event task.Event) store.Inse
 		return in
 	}
 	if t.Unique != task.UniqueLive {
-		if id, kept := s.kept.holder(now, t); kept {
+		if id, kept := s.kept.holder(now, t); kept && !plant.On(plant.WindowIgnored) {
 			return s.keptFor(now, t, id)
 		}
 		s.kept.keep(now, t)

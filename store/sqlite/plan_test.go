@@ -17,7 +17,8 @@ var planned = []struct{ name, query string }{
 	{"lastTask", lastTask}, {"lastHistory", lastHistory}, {"findTask", findTask},
 	{"moveTask", moveTask}, {"dropTask", dropTask}, {"freeUnique", freeUnique},
 	{"findUnique", findUnique}, {"keeper", keeper}, {"dropUnique", dropUnique},
-	{"keptOver", keptOver}, {"pruneKept", pruneKept}, {"keyOf", keyOf}, {"holder", holder}, {"freeKey", freeKey},
+	{"keptOver", keptOver}, {"pruneKept", pruneKept},
+	{"keyOf", keyOf}, {"holder", holder}, {"freeKey", freeKey},
 	{"selectTask", selectTask}, {"selectByKey", selectByKey}, {"selectLive", selectLive},
 	{"selectExpired", selectExpired},
 	{"selectList", selectList}, {"selectRest", selectRest}, {"selectDue", selectDue},
@@ -32,7 +33,8 @@ var planned = []struct{ name, query string }{
 	{"changeMember", changeMember}, {"renewMember", renewMember}, {"retireMember", retireMember},
 	{"isMember", isMember}, {"selectMembers", selectMembers},
 	{"insertHistoryTx", insertHistoryTx}, {"findUniqueTx", findUniqueTx},
-	{"keeperTx", keeperTx}, {"dropUniqueTx", dropUniqueTx}, {"findTaskTx", findTaskTx}, {"dropTaskTx", dropTaskTx}, {"recordDoneTx", recordDoneTx},
+	{"keeperTx", keeperTx}, {"dropUniqueTx", dropUniqueTx},
+	{"findTaskTx", findTaskTx}, {"dropTaskTx", dropTaskTx}, {"recordDoneTx", recordDoneTx},
 	{"doneTx", doneTx}, {"freeUniqueTx", freeUniqueTx}, {"freeKeyTx", freeKeyTx},
 }
 

@@ -41,7 +41,8 @@ func (c *checker) insertOne(t *task.Task, event task.Event, in store.Inserted) b
 		switch {
 		case holder == nil:
 			c.fail("I11", "task %s is called a duplicate of %s, which does not exist", t.ID, in.ID)
-		case holder.State.Final() && !c.keeps(t, in) || holder.Kind != t.Kind || holder.Key != t.Key || t.Key == "":
+		case holder.State.Final() && !c.keeps(t, in) || holder.Kind != t.Kind ||
+			holder.Key != t.Key || t.Key == "":
 			c.fail("I11", "task %s (%s %q) is called a duplicate of %s (%s %q %s)", t.ID, t.Kind,
 				t.Key, in.ID, holder.Kind, holder.Key, holder.State)
 		}

@@ -190,6 +190,19 @@ func testTxOpenKey(t *testing.T, u task.Unique) {
 	if a.err != nil || !a.in[0].Duplicate || a.in[0].ID != first.ID {
 		t.Errorf("after the commit of the first: %+v", a)
 	}
+	if err := waits.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	// Who waited has not taken over what the first one keeps.
+	first.Version, first.RunAt = 1, a.in[0].RunAt
+	mustApplyAll(t, s, []*task.Transition{task.Begin(&first).Then(task.Cancel, 0, "").Keys(&first)})
+	third := keyedTask()
+	third.Kind, third.Key, third.Unique = first.Kind, first.Key, u
+	in, err := s.Insert(soon(t), store.Fence{}, []task.Task{third})
+	if kept := u != task.UniqueLive; err != nil || in[0].Duplicate != kept ||
+		kept && in[0].ID != first.ID {
+		t.Errorf("after the end of the first: %+v, %v", in, err)
+	}
 }
 
 // awaitLock returns when a session waits for another one's transaction.

@@ -108,7 +108,7 @@ func (l *Lines) Done(id task.ID, taken bool) (head Item, ok bool) {
 }
 
 // Left takes a waiting task out of its line, unless it still waits for the instant runAt, at which
-// its row is due; 0 if it is not. It returns whom it has taken out, with a zero id nobody, and names
+// its row is due; 0 if it is not. It returns whom it has taken out, a zero id is nobody, and names
 // the next if that was the head.
 func (l *Lines) Left(id task.ID, runAt task.Time) (gone, head Item, ok bool) {
 	key, known := l.keys[id]

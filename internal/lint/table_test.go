@@ -20,9 +20,11 @@ var table = map[string][]string{
 
 	// Stores.
 	"store/memory": {"task", "store", "lease", "registry"},
-	"store/sqlite": {"task", "store", "lease", "registry", "store/internal/sqlstore",
-		"store/sqlite/internal/lite", "store/sqlite/internal/schema"},
+	"store/sqlite": {"task", "store", "lease", "registry", "store/sqlite/internal/lite",
+		"store/sqlite/internal/owner", "store/sqlite/internal/schema"},
 	"store/sqlite/internal/lite": {},
+	// leadership of a file
+	"store/sqlite/internal/owner": {"lease", "store"},
 	// Migrations, and what they make: needed when a store is opened or inspected.
 	"store/sqlite/internal/schema": {"store", "store/internal/sqlstore",
 		"store/sqlite/internal/lite"},

@@ -51,7 +51,7 @@ func (s *Store) Install(
 			q.Text(3, holder)
 			q.Int(4, int64(t.now))
 		})
-		if err != nil || !s.owner.held() {
+		if err != nil || !s.owner.Held() {
 			return err
 		}
 		return s.members.retireOthers(t)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/ax-sched/ax/store"
-	"github.com/ax-sched/ax/store/internal/sqlstore"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
 	"github.com/ax-sched/ax/task"
 )
@@ -53,7 +52,7 @@ func insertable(t *task.Task) error {
 // insert makes a row with its first history entry, unless its id or its key exists. The id comes
 // first: a repeat after a lost answer is no duplicate, whoever has the key by now.
 func (t *tx) insert(tk *task.Task, event task.Event) (store.Inserted, error) {
-	labels, err := sqlstore.FormatLabels(tk.Labels)
+	labels, err := store.FormatLabels(tk.Labels)
 	if err != nil {
 		return store.Inserted{}, err
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/store"
-	"github.com/ax-sched/ax/store/internal/sqlstore"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
 	"github.com/ax-sched/ax/task"
 )
@@ -54,7 +53,7 @@ func (t *tx) putJob(j task.Job) (task.Job, error) {
 		newRow(&j, t.now)
 	}
 	j.UpdatedAt, j.DeletedAt = t.now, 0
-	labels, err := sqlstore.FormatLabels(j.Labels)
+	labels, err := store.FormatLabels(j.Labels)
 	if err != nil {
 		return j, err
 	}
@@ -183,7 +182,7 @@ func bindControl(q *lite.Stmt, n int, c *task.Control) {
 // jobInto returns a reader that appends definitions.
 func jobInto(out *[]task.Job) func(*lite.Stmt) error {
 	return func(q *lite.Stmt) error {
-		labels, err := sqlstore.ParseLabels(q.ColText(18))
+		labels, err := store.ParseLabels(q.ColText(18))
 		*out = append(*out, task.Job{
 			ID: readID(q, 0), Name: q.ColText(1), Version: q.ColInt(2),
 			Schedule: task.Schedule{Cron: q.ColText(3), Zone: q.ColText(4),

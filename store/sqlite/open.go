@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ax-sched/ax/lease"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
+	"github.com/ax-sched/ax/store/sqlite/internal/owner"
 	"github.com/ax-sched/ax/store/sqlite/internal/schema"
 )
 
@@ -23,7 +25,7 @@ type Store struct {
 	opts    options
 	writer  *writer
 	readers *readers
-	owner   *owner
+	owner   *owner.Owner
 	members *members
 }
 
@@ -41,10 +43,14 @@ func Open(path string, opts ...Option) (*Store, error) {
 	}
 	s := &Store{path: path, opts: o, writer: newWriter(conn, o)}
 	s.readers = newReaders(func() (*lite.Conn, error) { return openReader(path, o) })
-	s.owner = newOwner(path + ".owner")
+	s.owner = owner.New(path + ".owner")
 	s.members = newMembers(s)
 	return s, nil
 }
+
+// Leases returns the store as a lease.Backend. A lease lasts until it is released or the process
+// dies: the time to live that callers name is not used.
+func (s *Store) Leases() lease.Backend { return s.owner }
 
 // prepare opens the connection of the writer on a file whose schema is current.
 func prepare(path string, o options) (*lite.Conn, error) {
@@ -173,7 +179,7 @@ func openReader(path string, o options) (*lite.Conn, error) {
 
 // Close implements store.Store. Leadership is given up.
 func (s *Store) Close() error {
-	errs := []error{s.writer.close(), s.readers.close(), s.owner.close()}
+	errs := []error{s.writer.close(), s.readers.close(), s.owner.Close()}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close %s: %w", s.path, err)
 	}

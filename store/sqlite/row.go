@@ -3,7 +3,7 @@ package sqlite
 import (
 	"time"
 
-	"github.com/ax-sched/ax/store/internal/sqlstore"
+	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
 	"github.com/ax-sched/ax/task"
 )
@@ -89,7 +89,7 @@ func bindOption(s *lite.Stmt, i int, v int64) {
 
 // readTask reads a row of one of the select statements of whole rows.
 func readTask(s *lite.Stmt) (task.Task, error) {
-	labels, err := sqlstore.ParseLabels(s.ColText(42))
+	labels, err := store.ParseLabels(s.ColText(42))
 	return task.Task{
 		Mutable: readMutable(s),
 		Version: s.ColInt(1), UpdatedAt: task.Time(s.ColInt(4)),

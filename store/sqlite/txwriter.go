@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/store"
-	"github.com/ax-sched/ax/store/internal/sqlstore"
 	"github.com/ax-sched/ax/store/sqlite/internal/lite"
 	"github.com/ax-sched/ax/task"
 )
@@ -137,7 +136,7 @@ func (c *caller) insert(ctx context.Context, t *task.Task) (store.Inserted, erro
 
 // spec writes what belongs to row n.
 func (c *caller) spec(ctx context.Context, n int64, t *task.Task, runAt task.Time) error {
-	labels, err := sqlstore.FormatLabels(t.Labels)
+	labels, err := store.FormatLabels(t.Labels)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package sqlstore_test
 
 import (
 	"errors"
-	"maps"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -72,27 +71,5 @@ func TestPlan(t *testing.T) {
 	}
 	if _, err := sqlstore.Plan(all, -1); !errors.Is(err, store.ErrDamaged) {
 		t.Errorf("plan from -1 gave %v; want ErrDamaged", err)
-	}
-}
-
-func TestLabels(t *testing.T) {
-	for _, want := range []map[string]string{
-		nil, {"a": "b"}, {"": "", "b": `"quoted" \ & <html>`, "订单": "\U0001F600"},
-	} {
-		text, err := sqlstore.FormatLabels(want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, err := sqlstore.ParseLabels(text)
-		if err != nil || !maps.Equal(got, want) {
-			t.Errorf("%v became %s and %v, %v", want, text, got, err)
-		}
-	}
-	if text, _ := sqlstore.FormatLabels(map[string]string{"b": "1", "a": "2"}); text !=
-		`{"a":"2","b":"1"}` {
-		t.Errorf("labels are written as %s", text)
-	}
-	if got, err := sqlstore.ParseLabels(`{"a":`); err == nil {
-		t.Errorf("half an object gave %v", got)
 	}
 }

@@ -1,4 +1,5 @@
-package sqlite
+// Package owner is leadership of a SQLite file by a lock of the operating system.
+package owner
 
 import (
 	"context"
@@ -18,13 +19,13 @@ import (
 // errLocked: another open file holds the lock.
 var errLocked = errors.New("the lock is held")
 
-// owner is the lease.Backend of a store: a lock of the operating system on a file beside the
+// Owner is the lease.Backend of a store: a lock of the operating system on a file beside the
 // database. The kernel gives it back when the process dies, so nothing is renewed by time and
 // nothing has to expire. One process owns all partitions; who leads which is decided within it.
 //
 // The file is never removed: a process that locks a removed file and one that locks its successor
 // would both own the database.
-type owner struct {
+type Owner struct {
 	path string
 
 	mu      sync.Mutex
@@ -33,14 +34,12 @@ type owner struct {
 	holders map[int]string // by partition
 }
 
-func newOwner(path string) *owner { return &owner{path: path, holders: make(map[int]string)} }
-
-// Leases returns the store as a lease.Backend. A lease lasts until it is released or the process
-// dies: the time to live that callers name is not used.
-func (s *Store) Leases() lease.Backend { return s.owner }
+// New returns the Owner that locks the file at path, which is made if it is missing. It locks
+// nothing yet. Its methods are safe for concurrent use.
+func New(path string) *Owner { return &Owner{path: path, holders: make(map[int]string)} }
 
 // Acquire implements lease.Backend. It does not wait.
-func (o *owner) Acquire(ctx context.Context, partition int, holder string, _ time.Duration) error {
+func (o *Owner) Acquire(ctx context.Context, partition int, holder string, _ time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -63,7 +62,7 @@ func (o *owner) Acquire(ctx context.Context, partition int, holder string, _ tim
 }
 
 // lock takes the lock of the file and writes who has it.
-func (o *owner) lock(holder string) error {
+func (o *Owner) lock(holder string) error {
 	f, err := os.OpenFile(o.path, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
 		return fmt.Errorf("acquire: %w", err)
@@ -98,7 +97,7 @@ func heldBy(path string) string {
 
 // Look implements lease.Looker. Whether another process has the lock can only be found by trying:
 // for that moment a process that tries too is refused, and comes again.
-func (o *owner) Look(ctx context.Context, partition int) (lease.Holding, error) {
+func (o *Owner) Look(ctx context.Context, partition int) (lease.Holding, error) {
 	if err := ctx.Err(); err != nil {
 		return lease.Holding{}, err
 	}
@@ -129,7 +128,7 @@ func (o *owner) Look(ctx context.Context, partition int) (lease.Holding, error) 
 }
 
 // ours reports whether the lock is held and the file still has its name.
-func (o *owner) ours() bool {
+func (o *Owner) ours() bool {
 	if o.file == nil {
 		return false
 	}
@@ -142,7 +141,7 @@ func (o *owner) ours() bool {
 }
 
 // drop gives the lock back.
-func (o *owner) drop() {
+func (o *Owner) drop() {
 	if o.file != nil {
 		_ = o.file.Close() // which is what unlocks it; there is nothing to lose
 		o.file = nil
@@ -151,7 +150,7 @@ func (o *owner) drop() {
 }
 
 // Renew implements lease.Backend: it checks that the lock is still held.
-func (o *owner) Renew(ctx context.Context, partition int, holder string, _ time.Duration) error {
+func (o *Owner) Renew(ctx context.Context, partition int, holder string, _ time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -170,7 +169,7 @@ func (o *owner) Renew(ctx context.Context, partition int, holder string, _ time.
 }
 
 // Release implements lease.Backend.
-func (o *owner) Release(ctx context.Context, partition int, holder string) error {
+func (o *Owner) Release(ctx context.Context, partition int, holder string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -188,14 +187,15 @@ func (o *owner) Release(ctx context.Context, partition int, holder string) error
 	return nil
 }
 
-// held reports whether this store owns the database.
-func (o *owner) held() bool {
+// Held reports whether this store owns the database.
+func (o *Owner) Held() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.ours()
 }
 
-func (o *owner) close() error {
+// Close gives the lock back; later calls give store.ErrClosed. Closing twice is harmless.
+func (o *Owner) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.closed = true

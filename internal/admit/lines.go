@@ -55,26 +55,30 @@ func (l *Lines) Called(key string, id task.ID) bool {
 }
 
 // Call reports whether w may be claimed now; until Done or Back nobody else of its key is. If not,
-// it waits in the line from now on. It is not asked for a task that is called.
-func (l *Lines) Call(key string, w Waiter) bool {
+// it waits in the line from now on. It is not asked for a task that is called. gone is the copy of
+// it that has waited until now, for another instant; with a zero id there is none.
+func (l *Lines) Call(key string, w Waiter) (ok bool, gone Item) {
 	at := l.of(key)
 	at.named = false
 	if _, known := l.keys[w.ID]; known { // mostly it is not, and a search would be long
 		i := at.place(w.ID)
 		if i >= 0 && at.waiting[i].Version > w.Version {
-			return false // the row has moved since this copy of it was read
+			return false, gone // the row has moved since this copy of it was read
 		}
 		if i >= 0 {
+			if at.waiting[i].RunAt != w.RunAt {
+				gone = at.waiting[i].Item
+			}
 			heap.Remove(&at.waiting, i)
 		}
 	}
 	l.keys[w.ID] = key
 	if at.called.IsZero() && (len(at.waiting) == 0 || w.compare(at.waiting[0]) < 0) {
 		at.called, at.freed = w.ID, false
-		return true
+		return true, gone
 	}
 	heap.Push(&at.waiting, w)
-	return false
+	return false, gone
 }
 
 // Back returns a called task to its line: it did not get the key. If the key was given back

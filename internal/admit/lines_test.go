@@ -14,6 +14,12 @@ func waiter(n byte, fire task.Time) Waiter {
 		Fire: fire}
 }
 
+// call is Call without the copy that has gone.
+func call(l *Lines, key string, w Waiter) bool {
+	ok, _ := l.Call(key, w)
+	return ok
+}
+
 // TestLinesOrder: whoever arrives first, one at a time is called, in the order of fire time and id.
 func TestLinesOrder(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -26,7 +32,7 @@ func TestLinesOrder(t *testing.T) {
 		rnd.Shuffle(len(ws), func(i, j int) { ws[i], ws[j] = ws[j], ws[i] })
 		var called []Waiter
 		for _, w := range ws {
-			if l.Call("key", w) {
+			if ok, _ := l.Call("key", w); ok {
 				called = append(called, w)
 			}
 		}
@@ -40,7 +46,7 @@ func TestLinesOrder(t *testing.T) {
 		var order []Waiter
 		for next, ok := l.Done(ws[0].ID, false); ok; next, ok = l.Done(next.ID, false) {
 			w := byID[next.ID]
-			if !l.Call("key", w) {
+			if ok, _ := l.Call("key", w); !ok {
 				t.Fatalf("round %d: the head %v is not called", round, next)
 			}
 			order = append(order, w)
@@ -61,20 +67,20 @@ func TestLinesEarlierOneComes(t *testing.T) {
 	var l Lines
 	l.Call("key", waiter(1, 10))
 	l.Call("key", waiter(2, 20))
-	if l.Call("key", waiter(3, 5)) {
+	if call(&l, "key", waiter(3, 5)) {
 		t.Fatal("called while the claim of another is under way")
 	}
 	if next, ok := l.Done(waiter(1, 10).ID, false); !ok || next.ID != waiter(3, 5).ID {
 		t.Errorf("head %v, want the earliest", next)
 	}
-	if l.Call("key", waiter(2, 20)) {
+	if call(&l, "key", waiter(2, 20)) {
 		t.Error("called before the head")
 	}
-	if !l.Call("key", waiter(3, 5)) || !l.Called("key", task.ID{15: 3}) ||
+	if !call(&l, "key", waiter(3, 5)) || !l.Called("key", task.ID{15: 3}) ||
 		l.Called("key", task.ID{15: 2}) || l.Called("other", task.ID{15: 3}) {
 		t.Error("want the head called, and nobody else")
 	}
-	if !l.Call("other", waiter(4, 99)) {
+	if !call(&l, "other", waiter(4, 99)) {
 		t.Error("a line of another key holds it back")
 	}
 }
@@ -124,7 +130,9 @@ func TestLinesLeft(t *testing.T) {
 	l.Back("key", a)
 	moved := b
 	moved.RunAt = 99
-	l.Call("key", moved)
+	if _, gone := l.Call("key", moved); gone != b.Item {
+		t.Errorf("%+v is gone, want the copy of the instant before", gone)
+	}
 	_, it, ok := l.Left(b.ID, 99)
 	want(t, "Left of one that waits for its new instant", it, ok, 0)
 	if l.Len() != 3 {
@@ -155,12 +163,12 @@ func TestLinesStaleCopy(t *testing.T) {
 	now.Version, now.RunAt, stale.Version = 2, 50, 1
 	l.Call("key", waiter(9, 1))
 	l.Call("key", now)
-	if l.Call("key", stale) {
+	if call(&l, "key", stale) {
 		t.Error("called")
 	}
 	it, ok := l.Done(task.ID{15: 9}, false)
 	want(t, "Done", it, ok, 1)
-	if it.RunAt != 50 || l.Call("key", stale) || !l.Call("key", now) {
+	if it.RunAt != 50 || call(&l, "key", stale) || !call(&l, "key", now) {
 		t.Errorf("%+v is named; want the row as it is called, and not its old copy", it)
 	}
 }

@@ -36,8 +36,12 @@ func waiter(t *task.Task, it admit.Item) admit.Waiter {
 // call reports whether a task may be claimed before all others that want its key; if not, it waits.
 func (d *Dispatcher) call(t *task.Task, it admit.Item) bool {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.lines.Call(t.OverlapKey, waiter(t, it)) || plant.On(plant.LineIgnored)
+	ok, gone := d.lines.Call(t.OverlapKey, waiter(t, it))
+	d.mu.Unlock()
+	if !gone.ID.IsZero() {
+		d.cfg.Settled(gone)
+	}
+	return ok || plant.On(plant.LineIgnored)
 }
 
 // called reports whether the task is being claimed from its line.

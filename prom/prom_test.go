@@ -155,7 +155,7 @@ func TestCountsAreRare(t *testing.T) {
 }
 
 // TestKindsAreBounded: the first kinds have their label, also when many come at the same time, all
-// others share one, and nothing else of a task becomes a label.
+// others share one, and nothing else of a task or of an executor becomes a label (O01, O02).
 func TestKindsAreBounded(t *testing.T) {
 	const most, all = 5, 200
 	m := prom.New(prom.Options{MaxKinds: most})

@@ -75,7 +75,9 @@ var table = map[string][]string{
 	// It asks the code that fires when a job should have fired.
 	"internal/doctor":  {"task", "store", "lease", "registry", "internal/trigger"},
 	"internal/command": {},
-	"internal/demo":    {"", "task", "retry", "internal/group"},
+	// It builds what PutJob takes.
+	"internal/manifest": {"", "task", "retry"},
+	"internal/demo":     {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",
 		"internal/wheel"},

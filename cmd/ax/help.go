@@ -6,6 +6,7 @@ import "github.com/alecthomas/kong"
 func flagHelp() kong.Vars {
 	return kong.Vars{
 		"tasks": "List and show tasks; cancel, retry, trigger, resolve and reschedule them.",
+		"jobs":  "Apply, compare, export and list jobs; pause, resume and trigger them.",
 		"db": "sqlite:PATH or postgres://... (default: sqlite:/var/lib/ax/ax.db as root, " +
 			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
 		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
@@ -36,6 +37,10 @@ func flagHelp() kong.Vars {
 			"give it up.",
 		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
 		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
+		"jobs_file":     "YAML or JSON; - is standard input.",
+		"jobs_source":   "Whose jobs these are, if the file does not say: the label ax.source.",
+		"jobs_until":    "When it goes on by itself, such as 2030-01-31T22:00:00Z, or 2h from now.",
+		"jobs_prune":    "Delete jobs with this source that are no longer in the file.",
 		"list_before":   "Only tasks older than this one: the last of the page before.",
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/bench"
+	"github.com/ax-sched/ax/internal/jobs"
 )
 
 // cli lists the commands; each is in the file of its name.
@@ -23,6 +25,7 @@ type cli struct {
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
 	Submit  submitCmd  `cmd:"" help:"Submit a task."`
 	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`
+	Jobs    jobs.Cmd   `cmd:"" help:"${jobs}"`
 	Bench   bench.Cmd  `cmd:"" help:"Measure this machine and database."`
 	Doctor  doctorCmd  `cmd:"" help:"Find what an operator must act on."`
 	Migrate migrateCmd `cmd:"" help:"Make or upgrade the tables, or see whether that is needed."`
@@ -61,11 +64,29 @@ func execute(args []string, out, errs io.Writer) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	parsed.BindTo(ctx, (*context.Context)(nil))
+	parsed.Bind(jobsEnv(out, errs))
 	parsed.Bind(&bench.Env{Open: openStore, Out: out})
 	if err := parsed.Run(&app{ctx: ctx, out: out, err: errs}); err != nil {
 		return fail(errs, err)
 	}
 	return 0
+}
+
+// jobsEnv is what ax jobs is given.
+func jobsEnv(out, errs io.Writer) *jobs.Env {
+	return &jobs.Env{In: os.Stdin, Out: out, Errors: errs, Actor: actor,
+		Usage:   func(err error) error { return &usageError{err} },
+		Instant: func(text string) (time.Time, error) { return instant(text, time.Now()) },
+		Open: func(ctx context.Context, dsn string, create bool) (ax.Store, error) {
+			db, err := dbFlag{dsn}.parse()
+			switch {
+			case err != nil:
+				return nil, err
+			case create:
+				return db.open(ctx)
+			}
+			return db.openExisting(ctx)
+		}}
 }
 
 // usageError is one that the caller has to mend: exit status 2.

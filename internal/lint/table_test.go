@@ -76,13 +76,15 @@ var table = map[string][]string{
 	"internal/doctor":  {"task", "store", "lease", "registry", "internal/trigger"},
 	"internal/command": {},
 	// It builds what PutJob takes.
-	"internal/manifest": {"", "task", "retry"},
-	"internal/demo":     {"", "task", "retry", "internal/group"},
+	"internal/manifest": {"task", "retry"},
+	// A store in memory checks a file of jobs before the first is written.
+	"internal/jobs": {"", "task", "store/memory", "internal/manifest"},
+	"internal/demo": {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",
 		"internal/wheel"},
 	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "store/sqlite", "store/postgres",
-		"internal/demo", "internal/bench", "internal/clock", "internal/group",
+		"internal/jobs", "internal/demo", "internal/bench", "internal/clock", "internal/group",
 		"internal/crontab", "internal/command", "internal/doctor"},
 
 	// For users' own tests; and the guides, whose code is in tests.

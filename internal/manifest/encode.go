@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Object is a mapping whose keys have an order. It marshals to JSON with durations in milliseconds,
-// under keys that end with _ms.
+// Object is a mapping whose keys have an order. It marshals to JSON with durations in whole
+// milliseconds under keys that end with _ms.
 type Object []Member
 
 // Member is one key of an Object. The value is one of those that a field shows.
@@ -54,12 +54,7 @@ func (o Object) json() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key := m.Key
-		switch m.Value.(type) {
-		case time.Duration, []time.Duration, limit:
-			key += "_ms"
-		}
-		quote(&b, key)
+		quote(&b, m.jsonKey())
 		b.WriteByte(':')
 		writeJSON(&b, m.Value)
 	}
@@ -67,8 +62,31 @@ func (o Object) json() []byte {
 	return b.Bytes()
 }
 
+func (m *Member) jsonKey() string {
+	whole := true
+	switch v := m.Value.(type) {
+	case time.Duration:
+		whole = inWhole(v)
+	case limit:
+		whole = inWhole(time.Duration(v))
+	case []time.Duration:
+	default:
+		whole = false
+	}
+	if whole {
+		return m.Key + "_ms"
+	}
+	return m.Key
+}
+
+// inWhole reports whether a duration is a number of milliseconds. Any other is a text in JSON too.
+// No time-out at all is 0 of them.
+func inWhole(d time.Duration) bool { return d < 0 || d%time.Millisecond == 0 }
+
 func writeJSON(b *bytes.Buffer, v any) {
 	switch v := v.(type) {
+	case nil:
+		b.WriteString("null")
 	case document:
 		b.Write(v.json)
 	case Object:
@@ -76,7 +94,11 @@ func writeJSON(b *bytes.Buffer, v any) {
 	case string:
 		quote(b, v)
 	case time.Duration:
-		b.WriteString(strconv.FormatFloat(float64(v)/float64(time.Millisecond), 'f', -1, 64))
+		if !inWhole(v) {
+			quote(b, v.String())
+			return
+		}
+		b.WriteString(strconv.FormatInt(v.Milliseconds(), 10))
 	case limit:
 		writeJSON(b, max(time.Duration(v), 0))
 	case map[string]string:
@@ -109,8 +131,8 @@ func sorted(m map[string]string) Object {
 	return o
 }
 
-// Write returns the file in YAML. Parse reads the same from it.
-func Write(f *File) ([]byte, error) {
+// Show is the file in the form in which it is written.
+func (f *File) Show() Object {
 	var top Object
 	if f.Source != "" {
 		top = append(top, Member{"source", f.Source})
@@ -126,10 +148,15 @@ func Write(f *File) ([]byte, error) {
 		}
 		jobs = append(jobs, Member{f.Jobs[i].Row.Name, o})
 	}
+	return append(top, Member{"jobs", jobs})
+}
+
+// Write returns the file in YAML. Parse reads the same from it.
+func Write(f *File) ([]byte, error) {
 	var b bytes.Buffer
 	enc := yaml.NewEncoder(&b)
 	enc.SetIndent(2)
-	if err := enc.Encode(yamlNode(append(top, Member{"jobs", jobs}))); err != nil {
+	if err := enc.Encode(yamlNode(f.Show())); err != nil {
 		return nil, fmt.Errorf("write jobs: %w", err)
 	}
 	return b.Bytes(), nil
@@ -152,12 +179,12 @@ func yamlNode(v any) *yaml.Node {
 	case []string:
 		return listNode(v)
 	case time.Duration:
-		return textNode(short(v))
+		return textNode(Short(v))
 	case limit:
 		if v < 0 {
 			return textNode("none")
 		}
-		return textNode(short(time.Duration(v)))
+		return textNode(Short(time.Duration(v)))
 	case string:
 		return textNode(v)
 	}
@@ -180,8 +207,8 @@ func textNode(s string) *yaml.Node {
 	return n
 }
 
-// short writes 5m instead of 5m0s.
-func short(d time.Duration) string {
+// Short writes a duration as files do: 5m instead of 5m0s.
+func Short(d time.Duration) string {
 	s := d.String()
 	if strings.HasSuffix(s, "m0s") {
 		s = strings.TrimSuffix(s, "0s")
@@ -192,38 +219,64 @@ func short(d time.Duration) string {
 	return s
 }
 
-// Change is one key in which two definitions differ.
-type Change struct {
+// Difference is one key in which two definitions differ.
+type Difference struct {
 	Key string `json:"key"`
-	Old string `json:"old"` // as JSON; "" is not there
-	New string `json:"new"`
+	Old Value  `json:"old"`
+	New Value  `json:"new"`
+}
+
+// Value is the JSON of a value; "" is not there, and null in JSON.
+type Value string
+
+// MarshalJSON writes it as it is.
+func (v Value) MarshalJSON() ([]byte, error) {
+	if v == "" {
+		return []byte("null"), nil
+	}
+	return []byte(v), nil
 }
 
 // Diff lists the keys in which two definitions differ, but for the pause if b says nothing of it.
-func Diff(a, b *Job) []Change {
-	keys, before, after := jobFields(), a.Show(), b.Show()
-	var out []Change
-	for _, f := range keys {
-		c := Change{Key: f.key, Old: before.text(f.key), New: after.text(f.key)}
-		switch {
-		case c.Old == c.New:
-		case f.key == "paused" && b.Paused == nil:
-		case f.key == "paused" && !*b.Paused && c.Old == "":
-		default:
-			out = append(out, c)
+func Diff(a, b *Job) []Difference {
+	before, after := a.Show(), b.Show()
+	out := []Difference{}
+	for _, f := range jobFields() {
+		d := Difference{Key: f.key}
+		for _, side := range []struct {
+			o  Object
+			to *Value
+		}{{before, &d.Old}, {after, &d.New}} {
+			if m := side.o.find(f.key); m != nil {
+				d.Key, *side.to = m.jsonKey(), m.text()
+			}
+		}
+		if f.key == "paused" {
+			if b.Paused == nil {
+				continue
+			}
+			if d.Old == "" {
+				d.Old = "false" // of a stored job it says nothing else
+			}
+		}
+		if d.Old != d.New {
+			out = append(out, d)
 		}
 	}
 	return out
 }
 
-// text is the JSON of one key, "" if it is not there.
-func (o Object) text(key string) string {
-	for _, m := range o {
-		if m.Key == key {
-			var b bytes.Buffer
-			writeJSON(&b, m.Value)
-			return b.String()
+func (o Object) find(key string) *Member {
+	for i := range o {
+		if o[i].Key == key {
+			return &o[i]
 		}
 	}
-	return ""
+	return nil
+}
+
+func (m *Member) text() Value {
+	var b bytes.Buffer
+	writeJSON(&b, m.Value)
+	return Value(b.String())
 }

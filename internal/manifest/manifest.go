@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
 )
@@ -26,6 +25,9 @@ import (
 // Source is the label of jobs that were made from a file: its value names the file. Labels that
 // begin with "ax." belong to ax.
 const Source = "ax.source"
+
+// OfRun is the label of jobs and tasks that ax run has made: its value is the --name.
+const OfRun = "ax.run"
 
 // Options say how a file is read.
 type Options struct {
@@ -60,8 +62,8 @@ type Job struct {
 	span  bool           // a time-out was named
 }
 
-// FromRow makes a definition of a stored one.
-func FromRow(row task.Job) (Job, error) {
+// FromRow makes a definition of a stored one, as it is at an instant: a pause may have ended.
+func FromRow(row task.Job, now task.Time) (Job, error) {
 	j := Job{Row: row}
 	j.Row.RetryPolicy = ""
 	if row.RetryPolicy != "" {
@@ -70,38 +72,11 @@ func FromRow(row task.Job) (Job, error) {
 			return j, fmt.Errorf("job %q: retry: %w", row.Name, err)
 		}
 	}
-	if row.PausedAt != 0 {
+	if row.Control.Paused(now) {
 		paused := true
 		j.Paused = &paused
 	}
 	return j, nil
-}
-
-// Spec returns the definition for Scheduler.PutJob. Group and Paused are no part of it.
-func (j *Job) Spec() ax.JobSpec {
-	r := &j.Row
-	s := ax.JobSpec{Name: r.Name, Kind: r.Kind, Payload: r.Payload, OverlapKey: r.OverlapKey,
-		Misfire: r.Misfire, MisfireGrace: r.MisfireGrace, MisfireCap: r.MisfireCap,
-		Jitter: r.Jitter, StartsAt: r.StartsAt.Go(), EndsAt: r.EndsAt.Go(),
-		MaxFires: int(r.MaxFires), Priority: r.Bucket, Timeout: r.Timeout, Retry: j.Retry,
-		Service: r.OwnerService, Labels: r.Labels}
-	if r.MaxRetries >= 0 {
-		s.MaxRetries = ax.Int(r.MaxRetries)
-	}
-	if r.Overlap == task.OverlapAllow {
-		s.Overlap = ax.Allow
-	}
-	switch w := r.Schedule; {
-	case w.Cron != "":
-		s.Schedule = ax.CronIn(w.Zone, w.Cron)
-	case w.Every != 0:
-		s.Schedule = ax.Every(w.Every)
-	case w.After != 0:
-		s.Schedule = ax.After(w.After)
-	case w.At != 0:
-		s.Schedule = ax.At(w.At.Go())
-	}
-	return s
 }
 
 // HasTimeout reports whether the file names a time-out, or says that there is none.
@@ -143,11 +118,16 @@ func (j *Job) Explain(err error) []Line {
 	var out []Line
 	for _, e := range flatten(err) {
 		var bad *task.InputError
-		if !errors.As(e, &bad) {
-			out = append(out, Line{j.Line, fmt.Sprintf("job %s: %v", j.Row.Name, e)})
-			continue
+		var policy *retry.FieldError
+		at := Line{j.Line, e.Error()}
+		switch {
+		case errors.As(e, &policy):
+			at = Line{j.Where("retry." + policy.Field), "retry." + policy.Error()}
+		case errors.As(e, &bad):
+			at = Line{j.Where(bad.Field), bad.Error()}
 		}
-		out = append(out, Line{j.Where(bad.Field), fmt.Sprintf("job %s: %v", j.Row.Name, bad)})
+		at.Text = "job " + j.Row.Name + ": " + at.Text
+		out = append(out, at)
 	}
 	slices.SortStableFunc(out, func(a, b Line) int { return cmp.Compare(a.Number, b.Number) })
 	return out
@@ -164,4 +144,18 @@ func flatten(err error) (out []error) {
 		}
 	}
 	return []error{err}
+}
+
+// In puts the name of the file before each remark of an *Error, as compilers do; another error it
+// leaves as it is.
+func In(path string, err error) error {
+	var bad *Error
+	if !errors.As(err, &bad) {
+		return err
+	}
+	s := make([]string, len(bad.Lines))
+	for i, l := range bad.Lines {
+		s[i] = fmt.Sprintf("%s:%d: %s", path, l.Number, l.Text)
+	}
+	return errors.New(strings.Join(s, "\n"))
 }

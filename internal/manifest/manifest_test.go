@@ -201,7 +201,7 @@ func TestForms(t *testing.T) {
 		strings.Repeat("[", 300) + strings.Repeat("]", 300): "payload_text",
 	} {
 		j, err := manifest.FromRow(task.Job{Name: "j", Kind: "k", Payload: []byte(payload),
-			Schedule: task.Schedule{Every: time.Minute}, Overlap: task.OverlapSkip})
+			Schedule: task.Schedule{Every: time.Minute}, Overlap: task.OverlapSkip}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/retry"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -121,7 +122,8 @@ func TestExplain(t *testing.T) {
 		"      factor: 0.5\n    labels: {x: y}", manifest.Options{})
 	j := &f.Jobs[0]
 	bad := func(field string) error { return &task.InputError{Field: field, Reason: "is wrong"} }
-	err := fmt.Errorf("put: %w", errors.Join(bad("labels.x"), bad("retry.factor"), bad("schedule"),
+	err := fmt.Errorf("put: %w", errors.Join(bad("labels.x"),
+		&retry.FieldError{Field: "factor", Problem: "is wrong"}, bad("schedule"),
 		errors.Join(bad("schedule.every"), bad("timeout")), errors.New("other")))
 	var got []string
 	for _, l := range j.Explain(err) {

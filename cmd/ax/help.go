@@ -26,11 +26,13 @@ func flagHelp() kong.Vars {
 			"replace.",
 		"submit_late":     "SKIPPED if it is not begun within so long of when it was due.",
 		"submit_lifetime": "HELD if an attempt gives no result within so long.",
-		"run_file":        "Crontab file, or a folder of the form of /etc/cron.d; may be given again.",
+		"run_file": "Crontab file, a folder of the form of /etc/cron.d, or a file of jobs: .yaml, " +
+			".yml or .json; may be given again.",
 		"run_system": "Lines have a user after the time fields. Always so for /etc/crontab, " +
 			"/etc/cron.d and folders.",
-		"run_tz":   "Zone of lines without CRON_TZ (default: the machine's).",
-		"run_name": "Tells this set of files from others in the same database.",
+		"run_tz":    "Zone of lines without CRON_TZ and of jobs without tz (default: the machine's).",
+		"import_tz": "Write this zone into the file, for lines without CRON_TZ.",
+		"run_name":  "Tells this set of files from others in the same database.",
 		"run_grace": "At a stop commands may run on this long; then SIGTERM, and SIGKILL 1s " +
 			"later.",
 		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +

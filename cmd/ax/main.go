@@ -21,7 +21,8 @@ import (
 // cli lists the commands; each is in the file of its name.
 type cli struct {
 	Dev     devCmd     `cmd:"" help:"Watch a scheduler at work: a demo that needs nothing."`
-	Run     runCmd     `cmd:"" help:"Run the lines of crontab files: the modern crond."`
+	Run     runCmd     `cmd:"" help:"Run crontab files, and files of jobs: the modern crond."`
+	Import  importCmd  `cmd:"" help:"Turn files of other schedulers into files of jobs."`
 	Cron    cronCmd    `cmd:"" help:"Ask when a cron expression fires."`
 	Submit  submitCmd  `cmd:"" help:"Submit a task."`
 	Tasks   tasksCmd   `cmd:"" help:"${tasks}"`

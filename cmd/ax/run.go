@@ -29,18 +29,39 @@ type runCmd struct {
 
 // Help shows an example.
 func (runCmd) Help() string {
-	return `Lines are those of crontab(5): five fields or @daily and the like, @reboot (once at each
-start of ax run), NAME=value, CRON_TZ, % for standard input. Further: "@every 10s", and L, W, #,
-H in fields.
+	return `Lines of crontabs are those of crontab(5): five fields or @daily and so on, @reboot (once
+at each start of ax run), NAME=value, CRON_TZ, % for standard input. Further: "@every 10s", and
+L, W, #, H in fields. A file of jobs says more:
+
+  jobs:
+    backup:
+      command: [pg_dump, -f, /srv/shop.sql, shop]     # or shell: "pg_dump shop | gzip > ..."
+      env: {PGPASSWORD: "${PGPASSWORD}"}              # also input, dir, user
+      schedule: {cron: "0 3 * * *", tz: Europe/Berlin}
+      timeout: 1h
+      max_retries: 2
+    ping:
+      http:                                           # url, method, headers, body
+        url: https://example.com/hook
+        headers: {Authorization: "Bearer ${TOKEN}"}
+        body: {from: ax}
+      schedule: {every: 5m}
+
+The other keys are those of ax jobs apply; a schedule "@reboot" too. ${NAME} in env, url and headers
+is a variable of ax; the values in url and headers are never printed. An HTTP call succeeds with
+2xx; 408, 425, 429, 5xx and no answer are retried, after Retry-After if it is there; all else is
+permanent. It has 30s and 5 retries unless it says otherwise, and an Idempotency-Key of the task
+and its run. A command has no time-out and no retries unless it says otherwise.
 
 Unlike the classic daemon a line does not start again while it still runs (the fire is SKIPPED),
 each fire is a task that can be looked at, and of fires missed while ax was down the latest runs
 at the start. A command that ends with a status other than 0 is DEAD and not retried. One that
 was cut off, because ax was killed or its grace ran out, starts again at the next start of ax.
 
-Commands come from the files alone; the database only names lines. Lines that left the files are
-forgotten at the start and at SIGHUP, which reads the files again. Commands find AX_TASK_ID,
-AX_TASK_RUN, AX_TASK_JOB and AX_TASK_FIRE_TIME in their environment, and nothing of that of ax.
+Commands come from the files alone; the database only names lines. Lines and jobs that left the
+files are forgotten at the start and at SIGHUP, which reads the files again. Commands find
+AX_TASK_ID, AX_TASK_RUN, AX_TASK_JOB and AX_TASK_FIRE_TIME in their environment, and of that of ax
+nothing that env does not name.
 
 Example: ax run -f ~/crontab --db sqlite:ax.db
 
@@ -48,10 +69,14 @@ JSON events: at, event (started, output, succeeded, failed, canceled, refused, s
 job, task_id, text.`
 }
 
-// crontabKind is the kind of all tasks of ax run; a --name of one's own is added to it.
-const crontabKind = "crontab"
+// The kinds of the tasks of ax run: of the lines of crontabs, and of the jobs of other files.
+const (
+	crontabKind = "crontab"
+	commandKind = "ax.command"
+	httpKind    = "ax.http"
+)
 
-// crond runs the lines of crontab files.
+// crond runs what the files say.
 type crond struct {
 	cmd   *runCmd
 	ax    *ax.Scheduler
@@ -80,7 +105,7 @@ func (c *runCmd) Run(a *app) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := d.ax.Handle(c.kind(), d.handle, ax.Timeout(ax.NoTimeout), ax.MaxRetries(0)); err != nil {
+	if err := d.register(); err != nil {
 		return err
 	}
 	d.log.say("", "%s, times in %s, database %s", loaded, d.zone, db)
@@ -112,18 +137,34 @@ func (c *runCmd) prepare(a *app) (*crond, database, *loaded, error) {
 	if err != nil {
 		return nil, db, nil, err
 	}
-	loaded, err := load(c.Files, c.System)
+	loaded, err := d.load(a.ctx)
 	if err != nil {
 		return nil, db, nil, &usageError{err}
 	}
 	return d, db, loaded, nil
 }
 
-func (c *runCmd) kind() string {
+// kind is that of a sort of lines; a --name of one's own is added to it.
+func (c *runCmd) kind(sort string) string {
 	if c.Name == crontabKind {
-		return crontabKind
+		return sort
 	}
-	return crontabKind + "/" + c.Name
+	return sort + "/" + c.Name
+}
+
+// register names the handler. A command takes as long as it takes and is not repeated, unless its
+// job says otherwise; an HTTP call has the defaults of all kinds.
+func (d *crond) register() error {
+	var errs []error
+	for _, sort := range []string{crontabKind, commandKind} {
+		errs = append(errs, d.ax.Handle(d.cmd.kind(sort), d.handle, ax.Timeout(ax.NoTimeout),
+			ax.MaxRetries(0)))
+	}
+	return errors.Join(append(errs, d.ax.Handle(d.cmd.kind(httpKind), d.handle))...)
+}
+
+func (d *crond) load(ctx context.Context) (*loaded, error) {
+	return load(ctx, d.cmd.Files, loadOptions{system: d.cmd.System, zone: d.zone, kind: d.cmd.kind})
 }
 
 // serve runs the parts, and stops them: the scheduler first, because its commands still print.
@@ -157,7 +198,7 @@ func (d *crond) reload(ctx context.Context, hup <-chan os.Signal) error {
 			return ctx.Err()
 		case <-hup:
 		}
-		loaded, err := load(d.cmd.Files, d.cmd.System)
+		loaded, err := d.load(ctx)
 		if err != nil {
 			d.log.say("", "not read again, the lines stay as they were: %v", err)
 			continue

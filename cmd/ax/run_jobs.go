@@ -5,15 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/manifest"
 	"github.com/ax-sched/ax/task"
 )
-
-// label marks the jobs and tasks that ax run has made, with its --name: no others are deleted.
-const label = "ax.run"
 
 // lines are those of the files as they were read last, by job name.
 type lines struct {
@@ -43,9 +42,9 @@ type ticket struct {
 // jobName keeps the sets of several `ax run` in one database apart.
 func (d *crond) jobName(l *line) string {
 	if d.cmd.Name == crontabKind {
-		return l.Name
+		return l.name
 	}
-	return d.cmd.Name + "/" + l.Name
+	return d.cmd.Name + "/" + l.name
 }
 
 // install makes the jobs of the lines and deletes those of lines that are gone.
@@ -54,9 +53,12 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 	for _, x := range l.lines {
 		m[d.jobName(x)] = x
 	}
+	if err := d.checkNames(ctx, m); err != nil {
+		return err
+	}
 	d.lines.set(m) // before the jobs: a fire may come at once
 	for _, x := range l.lines {
-		if x.Reboot {
+		if x.reboot {
 			continue
 		}
 		if err := d.put(ctx, x); err != nil {
@@ -71,13 +73,16 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 	for _, j := range jobs {
 		x := m[j.Name]
 		switch {
-		case j.Labels[label] != d.cmd.Name:
-		case x == nil || x.Reboot:
+		case j.Labels[manifest.OfRun] != d.cmd.Name:
+		case x == nil || x.reboot:
 			if err := d.ax.DeleteJob(ctx, j.Name); err != nil && !errors.Is(err, ax.ErrNotFound) {
 				return err
 			}
 			d.log.say(j.Name, "is no longer in the files: deleted")
 		default:
+			if err := d.steer(ctx, &j, x); err != nil {
+				return err
+			}
 			if ts, err := d.ax.NextFires(j, 1); err == nil && len(ts) > 0 {
 				next[j.Name] = ts[0]
 			}
@@ -87,26 +92,55 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 	return nil
 }
 
-func (d *crond) put(ctx context.Context, l *line) error {
-	payload, err := d.ticket(l)
+// checkNames refuses to replace jobs that somebody else has made.
+func (d *crond) checkNames(ctx context.Context, m map[string]*line) error {
+	jobs, err := d.ax.Jobs(ctx)
 	if err != nil {
 		return err
 	}
-	zone := l.Zone
-	if zone == "" {
-		zone = d.zone
-	}
-	err = d.ax.PutJob(ctx, ax.JobSpec{Name: d.jobName(l), Schedule: ax.CronIn(zone, l.Schedule),
-		Kind: d.cmd.kind(), Payload: payload, Timeout: ax.NoTimeout, MaxRetries: ax.Int(0),
-		Labels: map[string]string{label: d.cmd.Name}})
-	if err != nil {
-		return fmt.Errorf("%s: %w", l.where(), err)
+	for _, j := range jobs {
+		if x := m[j.Name]; x != nil && !x.reboot && j.Labels[manifest.OfRun] != d.cmd.Name {
+			return fmt.Errorf("%s: there is a job %s in this database that these files have not made; "+
+				"take another name, or another --name", x.place, j.Name)
+		}
 	}
 	return nil
 }
 
+func (d *crond) put(ctx context.Context, l *line) (err error) {
+	spec := l.spec
+	spec.Name, spec.Labels = d.jobName(l), d.labels(l)
+	if spec.Payload, err = d.ticket(l); err != nil {
+		return err
+	}
+	if err := d.ax.PutJob(ctx, spec); err != nil {
+		return fmt.Errorf("%s: %w", l.place, err)
+	}
+	return nil
+}
+
+// steer pauses or resumes a job whose file says so.
+func (d *crond) steer(ctx context.Context, j *task.Job, l *line) error {
+	is := j.Control.Paused(task.FromGo(time.Now()))
+	by := ax.By{Actor: actor(), Reason: "so it stands in " + l.place}
+	switch {
+	case l.paused == nil || *l.paused == is:
+		return nil
+	case *l.paused:
+		return d.ax.PauseJob(ctx, j.Name, time.Time{}, by)
+	}
+	return d.ax.ResumeJob(ctx, j.Name, by)
+}
+
+// labels marks what ax run has made, with its --name: nothing else is deleted.
+func (d *crond) labels(l *line) map[string]string {
+	m := map[string]string{manifest.OfRun: d.cmd.Name}
+	maps.Copy(m, l.spec.Labels)
+	return m
+}
+
 func (d *crond) ticket(l *line) ([]byte, error) {
-	return json.Marshal(ticket{Line: d.jobName(l), Digest: l.Digest()})
+	return json.Marshal(ticket{Line: d.jobName(l), Digest: l.digest})
 }
 
 // reboot submits the lines that run once at the start. The key lets one that still has to recover
@@ -115,18 +149,19 @@ func (d *crond) reboot(ctx context.Context) error {
 	d.lines.mu.RLock()
 	defer d.lines.mu.RUnlock()
 	for name, l := range d.lines.m {
-		if !l.Reboot {
+		if !l.reboot {
 			continue
 		}
 		payload, err := d.ticket(l)
 		if err != nil {
 			return err
 		}
-		_, err = d.ax.Submit(ctx, ax.NewTask{Kind: d.cmd.kind(), Key: task.CutText("@reboot "+name,
-			task.MaxName), Payload: payload, Timeout: ax.NoTimeout, MaxRetries: ax.Int(0),
-			Labels: map[string]string{label: d.cmd.Name}})
+		s := &l.spec
+		_, err = d.ax.Submit(ctx, ax.NewTask{Kind: s.Kind, Key: task.CutText("@reboot "+name,
+			task.MaxName), Payload: payload, Timeout: s.Timeout, MaxRetries: s.MaxRetries,
+			Retry: s.Retry, Priority: s.Priority, Service: s.Service, Labels: d.labels(l)})
 		if err != nil {
-			return fmt.Errorf("%s: %w", l.where(), err)
+			return fmt.Errorf("%s: %w", l.place, err)
 		}
 	}
 	return nil
@@ -139,14 +174,14 @@ func (d *crond) announce(l *loaded, next map[string]time.Time) {
 	}
 	for _, x := range l.lines {
 		name := d.jobName(x)
-		if x.Reboot {
-			d.log.say(name, "is %s: @reboot %s", x.where(), firstLine(x.Command))
+		if x.reboot {
+			d.log.say(name, "is %s: @reboot %s", x.place, x.what)
 			continue
 		}
 		when := "not known yet"
 		if t, ok := next[name]; ok {
 			when = t.Format(time.RFC3339)
 		}
-		d.log.say(name, "is %s: %s %s; next %s", x.where(), x.Schedule, firstLine(x.Command), when)
+		d.log.say(name, "is %s: %s %s; next %s", x.place, x.when, x.what, when)
 	}
 }

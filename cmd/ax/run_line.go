@@ -5,20 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax"
-	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/internal/manifest"
 	"github.com/ax-sched/ax/task"
-)
-
-// How long a command may take to end after SIGTERM. At a shutdown the grace has passed already,
-// and the scheduler waits only a little longer than this.
-const (
-	killAtStop   = time.Second
-	killAtCancel = 10 * time.Second
 )
 
 // tally counts what happened.
@@ -30,7 +22,7 @@ func (t *tally) String() string {
 }
 
 // errChanged refuses a task whose line has left the files or runs something else now.
-var errChanged = errors.New("this line is no longer in the crontab files; nothing was run")
+var errChanged = errors.New("this line is no longer in the files; nothing was run")
 
 // find returns the line that a task names.
 func (d *crond) find(payload []byte) (string, *line, error) {
@@ -39,7 +31,7 @@ func (d *crond) find(payload []byte) (string, *line, error) {
 		return "?", nil, errors.New("the payload names no line; nothing was run")
 	}
 	l := d.lines.find(k.Line)
-	if l == nil || l.Digest() != k.Digest {
+	if l == nil || l.digest != k.Digest {
 		return k.Line, nil, errChanged
 	}
 	return k.Line, l, nil
@@ -53,10 +45,10 @@ func (d *crond) handle(ctx context.Context, t *ax.Task) error {
 		d.log.event("refused", name, t.ID, err.Error())
 		return ax.Permanent(err)
 	}
-	d.log.event("started", name, t.ID, started(t))
+	d.log.event("started", name, t.ID, started(t, l))
 	out := d.log.output(name, t.ID)
 	began := time.Now()
-	err = command.Run(ctx, l.spec(t), out)
+	err = l.do.run(ctx, t, out)
 	out.Flush()
 	took := time.Since(began).Round(time.Millisecond)
 	switch {
@@ -72,48 +64,19 @@ func (d *crond) handle(ctx context.Context, t *ax.Task) error {
 	return err
 }
 
-func started(t *ax.Task) string {
+func started(t *ax.Task, l *line) string {
 	s := "task " + t.ID.String()
 	if t.FireCount > 1 {
 		s += fmt.Sprintf(", for %d fires since %s", t.FireCount, t.FireFrom.Format(stamp))
 	}
-	if t.Attempt > 1 {
+	switch n := l.spec.MaxRetries; {
+	case t.Attempt == 1:
+	case n != nil && *n == 0:
 		s += ", again: it was cut off"
+	default:
+		s += fmt.Sprintf(", attempt %d", t.Attempt)
 	}
 	return s
-}
-
-// spec is the command of a line for one task.
-func (l *line) spec(t *ax.Task) command.Spec {
-	env := environment(l)
-	s := command.Spec{Shell: env["SHELL"], Line: l.Command, Input: l.Input, Dir: env["HOME"],
-		As: l.account, KillAfter: killAfter}
-	env["AX_TASK_ID"] = t.ID.String()
-	env["AX_TASK_RUN"] = strconv.Itoa(t.Run)
-	env["AX_TASK_JOB"] = t.Job
-	env["AX_TASK_FIRE_TIME"] = t.FireTime.UTC().Format(stamp)
-	for k, v := range env {
-		s.Env = append(s.Env, k+"="+v)
-	}
-	return s
-}
-
-// environment is made from nothing, as crontab(5) says: what this process got from its parent,
-// secrets perhaps, is not handed on.
-func environment(l *line) map[string]string {
-	env := map[string]string{"SHELL": "/bin/sh", "PATH": "/usr/bin:/bin", "HOME": l.account.Home}
-	for _, v := range l.Env {
-		env[v.Name] = v.Value
-	}
-	env["LOGNAME"], env["USER"] = l.account.Name, l.account.Name
-	return env
-}
-
-func killAfter(cause error) time.Duration {
-	if errors.Is(cause, ax.ErrCanceled) {
-		return killAtCancel
-	}
-	return killAtStop
 }
 
 // skipPoll is how often skipped fires are looked for; nobody announces them.
@@ -141,7 +104,7 @@ func (d *crond) watchSkips(ctx context.Context) error {
 // skips prints what was skipped since the last look. Fires before the first look are known.
 func (d *crond) skips(ctx context.Context, jobs []task.Job, told map[ax.ID]ax.ID, first bool) {
 	for _, j := range jobs {
-		if j.Labels[label] != d.cmd.Name || j.LastTask.IsZero() || told[j.ID] == j.LastTask {
+		if j.Labels[manifest.OfRun] != d.cmd.Name || j.LastTask.IsZero() || told[j.ID] == j.LastTask {
 			continue
 		}
 		t, err := d.ax.Get(ctx, j.LastTask)

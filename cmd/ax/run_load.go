@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,23 +11,40 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
 	"github.com/ax-sched/ax/internal/crontab"
 )
 
-// maxCrontab is how large a file may be; anything larger is hardly a crontab.
+// maxCrontab is how large a file may be; anything larger is hardly written by hand.
 const maxCrontab = 1 << 20
 
 // loaded is what the files say.
 type loaded struct {
+	opts  loadOptions
 	files []string
 	lines []*line
+	jobs  int // of the lines, how many come from files of jobs
 	notes []string
+}
+
+// loadOptions say how files are read.
+type loadOptions struct {
+	system bool   // crontabs have a user in each line
+	zone   string // of lines and jobs that name none
+	kind   func(sort string) string
 }
 
 // String says how much it is.
 func (l *loaded) String() string {
-	return count(len(l.lines), "line") + " of " + count(len(l.files), "file")
+	var parts []string
+	if n := len(l.lines) - l.jobs; n > 0 || l.jobs == 0 {
+		parts = append(parts, count(n, "line"))
+	}
+	if l.jobs > 0 {
+		parts = append(parts, count(l.jobs, "job"))
+	}
+	return strings.Join(parts, " and ") + " of " + count(len(l.files), "file")
 }
 
 func count(n int, what string) string {
@@ -36,19 +54,29 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// line is one line of a crontab, ready to run.
+// line is one line of a crontab, or one job of a file of jobs, ready to run.
 type line struct {
-	crontab.Entry
-	file    string
-	account *command.Account
+	name   string // of its job, within this set of files
+	place  string // the file and the number of the line
+	when   string // its schedule, for a reader
+	what   string // what it runs, for a reader
+	digest string // of what it runs
+	reboot bool
+	// spec says all but the name, the payload and the label.
+	spec   ax.JobSpec
+	paused *bool // nil: as it is
+	do     action
 }
 
-// where is the place of a line for a reader.
-func (l *line) where() string { return fmt.Sprintf("%s:%d", l.file, l.Line) }
+// action is what a line does for a task. What it prints goes to out; its error says what becomes of
+// the task.
+type action interface {
+	run(ctx context.Context, t *ax.Task, out io.Writer) error
+}
 
-// load reads crontab files and folders of them. The error lists everything that is wrong in any.
-func load(paths []string, system bool) (*loaded, error) {
-	l := &loaded{}
+// load reads files and folders. The error lists everything that is wrong in any.
+func load(ctx context.Context, paths []string, opts loadOptions) (*loaded, error) {
+	l := &loaded{opts: opts}
 	var errs []error
 	for _, path := range paths {
 		st, err := os.Stat(path)
@@ -57,8 +85,10 @@ func load(paths []string, system bool) (*loaded, error) {
 			errs = append(errs, err)
 		case st.IsDir():
 			errs = append(errs, l.folder(path))
+		case isManifest(path):
+			errs = append(errs, l.manifest(ctx, path))
 		default:
-			errs = append(errs, l.file(path, system))
+			errs = append(errs, l.file(path, opts.system))
 		}
 	}
 	return l, errors.Join(errs...)
@@ -84,7 +114,7 @@ func (l *loaded) folder(path string) error {
 
 func (l *loaded) file(path string, system bool) error {
 	name := filepath.Base(path)
-	same := func(f string) bool { return filepath.Base(f) == name }
+	same := func(f string) bool { return filepath.Base(f) == name && !isManifest(f) }
 	if i := slices.IndexFunc(l.files, same); i >= 0 {
 		return fmt.Errorf("%s: has the same name as %s, and jobs are named by it; rename one", path,
 			l.files[i])
@@ -108,12 +138,28 @@ func (l *loaded) file(path string, system bool) error {
 			bad.Lines = append(bad.Lines, crontab.Line{Number: e.Line, Text: err.Error()})
 			continue
 		}
-		l.lines = append(l.lines, &line{Entry: e, file: path, account: account})
+		l.lines = append(l.lines, l.entry(&e, path, account))
 	}
 	for _, n := range f.Notes {
 		l.notes = append(l.notes, fmt.Sprintf("%s:%d: %s", path, n.Number, n.Text))
 	}
 	return errors.Join(err, placed(path, bad.Lines))
+}
+
+// entry makes a line of an entry of a crontab: no time-out and no retries.
+func (l *loaded) entry(e *crontab.Entry, path string, account *command.Account) *line {
+	zone := e.Zone
+	if zone == "" {
+		zone = l.opts.zone
+	}
+	p := &commandLine{line: e.Command, input: e.Input, account: account}
+	for _, v := range e.Env {
+		p.env = append(p.env, [2]string{v.Name, v.Value})
+	}
+	return &line{name: e.Name, place: fmt.Sprintf("%s:%d", path, e.Line), when: e.Schedule,
+		what: firstLine(e.Command), digest: e.Digest(), reboot: e.Reboot, do: p,
+		spec: ax.JobSpec{Schedule: ax.CronIn(zone, e.Schedule), Kind: l.opts.kind(crontabKind),
+			Timeout: ax.NoTimeout, MaxRetries: ax.Int(0)}}
 }
 
 func readFile(path string) (string, error) {
@@ -124,7 +170,7 @@ func readFile(path string) (string, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxCrontab+1))
 	if err == nil && len(text) > maxCrontab {
-		err = fmt.Errorf("%s: is larger than 1 MiB, which no crontab is", path)
+		err = fmt.Errorf("%s: is larger than 1 MiB, which no such file is", path)
 	}
 	return string(text), err
 }

@@ -13,12 +13,9 @@ type versionCmd struct {
 // Help shows an example.
 func (versionCmd) Help() string { return "Example: ax version" }
 
-// Run prints the version of the module that was built, "(devel)" in a work tree.
+// Run prints the version.
 func (c *versionCmd) Run(a *app) error {
-	v := "(devel)"
-	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
-		v = b.Main.Version
-	}
+	v := version()
 	if c.JSON {
 		return printJSON(a.out, struct {
 			Version string `json:"version"`
@@ -27,4 +24,12 @@ func (c *versionCmd) Run(a *app) error {
 	}
 	_, err := fmt.Fprintf(a.out, "ax %s %s\n", v, runtime.Version())
 	return err
+}
+
+// version is that of the module that was built, "(devel)" in a work tree.
+func version() string {
+	if b, ok := debug.ReadBuildInfo(); ok && b.Main.Version != "" {
+		return b.Main.Version
+	}
+	return "(devel)"
 }

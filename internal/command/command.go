@@ -1,5 +1,6 @@
-// Package command runs one line of shell as a process of its own, the way a cron daemon does: in a
-// new session, with an environment made from nothing, as another user where that is asked for.
+// Package command runs one line of shell, or one program, as a process of its own, the way a cron
+// daemon does: in a new session, with an environment made from nothing, as another user where that
+// is asked for.
 //
 // Stopping it stops the whole process group. What a command left running in the background when
 // its shell ended goes on, but cannot write any more.
@@ -10,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -21,6 +24,9 @@ import (
 type Spec struct {
 	Shell string // absolute path; it gets "-c" and Line
 	Line  string
+	// Args, if set, is a program with its arguments, in place of a shell. A name without a slash is
+	// looked for in the PATH of Env.
+	Args  []string
 	Input string   // standard input
 	Dir   string   // working directory
 	Env   []string // the whole environment, NAME=value
@@ -68,7 +74,10 @@ func Run(ctx context.Context, s Spec, out io.Writer) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var last tail
-	cmd := exec.Command(s.Shell, "-c", s.Line)
+	cmd, err := s.cmd()
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
 	cmd.Dir, cmd.Env, cmd.WaitDelay = s.Dir, s.Env, drainWait
 	cmd.SysProcAttr = attributes(s.As)
 	cmd.Stdin = strings.NewReader(s.Input)
@@ -82,13 +91,47 @@ func Run(ctx context.Context, s Spec, out io.Writer) error {
 		defer close(stopped)
 		stop(cmd.Process.Pid, s.killAfter(context.Cause(ctx)))
 	})
-	err := cmd.Wait()
+	err = cmd.Wait()
 	var cause error
 	if !unused() {
 		<-stopped
 		cause = context.Cause(ctx)
 	}
 	return outcome(err, cause, last.String())
+}
+
+func (s *Spec) cmd() (*exec.Cmd, error) {
+	if len(s.Args) == 0 {
+		return exec.Command(s.Shell, "-c", s.Line), nil
+	}
+	path := s.Args[0]
+	if !strings.Contains(path, "/") {
+		var err error
+		if path, err = find(path, s.Env); err != nil {
+			return nil, err
+		}
+	}
+	return &exec.Cmd{Path: path, Args: s.Args}, nil
+}
+
+// find looks for a program in the PATH that it is going to have. exec.LookPath would look in that
+// of this process.
+func find(name string, env []string) (string, error) {
+	for _, v := range env {
+		dirs, ok := strings.CutPrefix(v, "PATH=")
+		if !ok {
+			continue
+		}
+		for _, dir := range filepath.SplitList(dirs) {
+			path := filepath.Join(dir, name)
+			if st, err := os.Stat(path); err == nil && !st.IsDir() && st.Mode()&0o111 != 0 &&
+				filepath.IsAbs(path) {
+				return path, nil
+			}
+		}
+		return "", fmt.Errorf("program %q is not in the PATH %s", name, dirs)
+	}
+	return "", fmt.Errorf("program %q: there is no PATH; give its whole path", name)
 }
 
 func (s *Spec) killAfter(cause error) time.Duration {

@@ -272,7 +272,7 @@ func printSteps(w io.Writer, steps []manifest.Step) error {
 	for _, s := range steps {
 		switch s.Action {
 		case manifest.Make:
-			fmt.Fprintf(t, "make\t%s\t%s\n", s.Name, describe(s.Job.Row.Schedule))
+			fmt.Fprintf(t, "make\t%s\t%s\n", s.Name, Describe(s.Job.Row.Schedule))
 		case manifest.Delete:
 			fmt.Fprintf(t, "delete\t%s\n", s.Name)
 		case manifest.Change:

@@ -206,7 +206,7 @@ func printJobs(w io.Writer, rows []seenJob) error {
 	fmt.Fprintln(t, "NAME\tKIND\tSCHEDULE\tNEXT FIRE\tLAST FIRE\tLAST OUTCOME\tPAUSED")
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, describe(r.Schedule),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.Name, r.Kind, Describe(r.Schedule),
 			formatTime(r.next), formatTime(r.lastFire()), r.outcome(), r.pause())
 	}
 	return t.Flush()
@@ -233,8 +233,8 @@ func (j *seenJob) pause() string {
 	return "yes"
 }
 
-// describe says when a schedule fires.
-func describe(s task.Schedule) string {
+// Describe says when a schedule fires.
+func Describe(s task.Schedule) string {
 	switch {
 	case s.Every != 0:
 		return "every " + manifest.Short(s.Every)

@@ -75,7 +75,8 @@ var table = map[string][]string{
 	// It asks the code that fires when a job should have fired.
 	"internal/doctor":  {"task", "store", "lease", "registry", "internal/trigger"},
 	"internal/command": {},
-	// It builds what PutJob takes.
+	// What an answer means is an error of a handler.
+	"internal/webcall":  {"", "task"},
 	"internal/manifest": {"task", "retry"},
 	// A store in memory checks a file of jobs before the first is written.
 	"internal/jobs": {"", "task", "store/memory", "internal/manifest"},
@@ -84,8 +85,8 @@ var table = map[string][]string{
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",
 		"internal/wheel"},
 	"cmd/ax": {"", "task", "cron", "retry", "store", "lease", "store/sqlite", "store/postgres",
-		"internal/jobs", "internal/demo", "internal/bench", "internal/clock", "internal/group",
-		"internal/crontab", "internal/command", "internal/doctor"},
+		"internal/jobs", "internal/manifest", "internal/webcall", "internal/demo", "internal/bench",
+		"internal/clock", "internal/group", "internal/crontab", "internal/command", "internal/doctor"},
 
 	// For users' own tests; and the guides, whose code is in tests.
 	"axtest":      {"", "task", "store/memory"},

@@ -118,14 +118,12 @@ type limit time.Duration
 
 func timeout() field[Job] {
 	return field[Job]{key: "timeout", set: func(r *reader, n *yaml.Node, j *Job) {
-		j.span = true
 		if s, ok := r.scalar(n, "!!str"); ok && s == "none" {
 			j.Row.Timeout = task.NoTimeout
 		} else if r.duration(n, &j.Row.Timeout) && j.Row.Timeout == 0 {
 			r.refuse(n, "is 0; use a longer time, or none")
 		}
 	}, setMS: func(r *reader, n *yaml.Node, j *Job) {
-		j.span = true
 		if r.millis(n, &j.Row.Timeout) && j.Row.Timeout == 0 {
 			j.Row.Timeout = task.NoTimeout
 		}

@@ -59,7 +59,6 @@ type Job struct {
 	Do     *Action // only in files of `ax run`
 
 	lines map[string]int // of its keys
-	span  bool           // a time-out was named
 }
 
 // FromRow makes a definition of a stored one, as it is at an instant: a pause may have ended.
@@ -78,9 +77,6 @@ func FromRow(row task.Job, now task.Time) (Job, error) {
 	}
 	return j, nil
 }
-
-// HasTimeout reports whether the file names a time-out, or says that there is none.
-func (j *Job) HasTimeout() bool { return j.span }
 
 // Where is the line of a field as errors name it, such as "retry.delay_ms"; the line of the job if
 // the field is not there.

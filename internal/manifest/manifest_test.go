@@ -99,9 +99,6 @@ func TestEveryKey(t *testing.T) {
 	if d := cmp.Diff(&yes, f.Jobs[0].Paused); d != "" || f.Jobs[1].Paused != nil {
 		t.Errorf("paused %v %v", f.Jobs[0].Paused, f.Jobs[1].Paused)
 	}
-	if !f.Jobs[0].HasTimeout() || !f.Jobs[1].HasTimeout() || f.Jobs[2].HasTimeout() {
-		t.Error("HasTimeout is wrong")
-	}
 }
 
 // TestWriteReads: what is written says the same, and is written the same again.

@@ -53,8 +53,15 @@ func Spec(j *manifest.Job) ax.JobSpec {
 	if r.MaxRetries >= 0 {
 		s.MaxRetries = ax.Int(r.MaxRetries)
 	}
-	if r.Overlap == task.OverlapAllow {
+	switch r.Overlap {
+	case task.OverlapAllow:
 		s.Overlap = ax.Allow
+	case task.OverlapSkip:
+		s.Overlap = ax.Skip
+	case task.OverlapQueue:
+		s.Overlap = ax.Queue
+	case task.OverlapReplace:
+		s.Overlap = ax.Replace
 	}
 	switch w := r.Schedule; {
 	case w.Cron != "":

@@ -47,8 +47,9 @@ func policyFields() []field[Job] {
 		span("misfire_grace", func(j *Job) *time.Duration { return &j.Row.MisfireGrace }),
 		count("misfire_cap", func(j *Job) *int { return &j.Row.MisfireCap }),
 		{key: "overlap", set: func(r *reader, n *yaml.Node, j *Job) {
-			choice(r, n, &j.Row.Overlap, []string{"skip", "allow"},
-				[]task.Overlap{task.OverlapSkip, task.OverlapAllow})
+			choice(r, n, &j.Row.Overlap, []string{"skip", "allow", "queue", "replace"},
+				[]task.Overlap{task.OverlapSkip, task.OverlapAllow, task.OverlapQueue,
+					task.OverlapReplace})
 		}, get: func(j *Job) any {
 			if j.Row.Overlap == task.OverlapSkip {
 				return nil

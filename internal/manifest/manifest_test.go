@@ -50,9 +50,10 @@ jobs:
   after:
     kind: k
     payload_base64: AP8=
+    overlap: queue
     overlap_key: one at a time
     schedule: {delay_ms: 1}
-  once: {kind: k, schedule: {at: 2030-01-31T22:00:00Z}}
+  once: {kind: k, schedule: {at: 2030-01-31T22:00:00Z}, overlap: replace}
   short: {kind: k, schedule: "*/5 * * * *"}
 `
 
@@ -77,8 +78,8 @@ func TestEveryKey(t *testing.T) {
 	want[1].Misfire, want[1].MisfireCap, want[1].Overlap = task.MisfireAll, 5, task.OverlapAllow
 	want[1].Timeout = 1500 * time.Millisecond
 	want[2].Payload, want[2].OverlapKey = []byte{0, 255}, "one at a time"
-	want[2].Schedule.After = time.Millisecond
-	want[3].Schedule.At = at("2030-01-31T22:00:00Z")
+	want[2].Schedule.After, want[2].Overlap = time.Millisecond, task.OverlapQueue
+	want[3].Schedule.At, want[3].Overlap = at("2030-01-31T22:00:00Z"), task.OverlapReplace
 	want[4].Schedule = task.Schedule{Cron: "*/5 * * * *", Zone: "Europe/Berlin"}
 	if f.Source != "billing" || f.Zone != "Europe/Berlin" || len(f.Jobs) != len(want) {
 		t.Fatalf("file %+v", f)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -76,9 +77,7 @@ func (c *Client) Do(ctx context.Context, call *Call, t *ax.Task) (string, error)
 	if err != nil {
 		return "", ax.Permanent(errors.New(c.mask(inner(err).Error())))
 	}
-	for name, values := range call.Header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, call.Header)
 	if host := req.Header.Get("Host"); host != "" {
 		req.Host = host // a header of this name is not sent
 	}

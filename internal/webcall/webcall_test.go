@@ -139,7 +139,7 @@ func waits(t *testing.T, err error) (d time.Duration) {
 			tt.Fatal(err)
 		}
 		if row.State == task.Scheduled {
-			d = row.RunAt.Go().Sub(time.Now()).Round(time.Second) // RunDue takes a tick
+			d = time.Until(row.RunAt.Go()).Round(time.Second) // RunDue takes a tick
 		}
 	})
 	return d
@@ -157,11 +157,11 @@ func TestRedirects(t *testing.T) {
 			w.Header().Set("Location", "/end")
 			w.WriteHeader(307)
 		case "/302":
-			http.Redirect(w, r, "/end", 302)
+			http.Redirect(w, r, "/end", http.StatusFound)
 		case "/loop":
-			http.Redirect(w, r, "/loop", 307)
+			http.Redirect(w, r, "/loop", http.StatusTemporaryRedirect)
 		case "/away":
-			http.Redirect(w, r, elsewhere, 307)
+			http.Redirect(w, r, elsewhere, http.StatusTemporaryRedirect)
 		case "/end":
 			io.WriteString(w, r.Method)
 		}

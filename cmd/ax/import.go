@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"github.com/ax-sched/ax/internal/crontab"
+	"github.com/ax-sched/ax/internal/jobs"
 	"github.com/ax-sched/ax/internal/manifest"
-	"github.com/ax-sched/ax/task"
 )
 
 type importCmd struct {
@@ -55,7 +55,7 @@ func (c *importCrontabCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(a.err, "ax: note: %s: %s\n", where, n.Text)
 	}
-	file := imported(f, c.TZ)
+	file := jobs.FromCrontab(f, c.TZ)
 	if c.JSON {
 		return printJSON(a.out, file.Show())
 	}
@@ -65,21 +65,4 @@ func (c *importCrontabCmd) Run(a *app) error {
 	}
 	_, err = a.out.Write(out)
 	return err
-}
-
-// imported makes jobs of lines.
-func imported(f *crontab.File, zone string) *manifest.File {
-	out := &manifest.File{Zone: zone}
-	for _, e := range f.Entries {
-		j := manifest.Job{Reboot: e.Reboot, Row: task.Job{Name: e.Name, MaxRetries: -1,
-			Bucket: task.Normal, Overlap: task.OverlapSkip,
-			Schedule: task.Schedule{Cron: e.Schedule, Zone: e.Zone}},
-			Do: &manifest.Action{Shell: e.Command, Input: e.Input, User: e.User}}
-		for _, v := range e.Env {
-			j.Do.Env = append(j.Do.Env, manifest.Var{Name: v.Name,
-				Value: manifest.Text{Raw: manifest.EscapeVars(v.Value)}})
-		}
-		out.Jobs = append(out.Jobs, j)
-	}
-	return out
 }

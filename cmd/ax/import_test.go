@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/command"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -68,10 +69,10 @@ type effect struct {
 
 func effects(l *loaded) (out []effect) {
 	for _, x := range l.lines {
-		p := x.do.(*commandLine)
-		s := p.spec(&ax.Task{})
+		p := x.do.(*command.Job)
+		s := p.Spec(&ax.Task{})
 		e := effect{Name: x.name, Line: s.Line, Shell: s.Shell, Input: s.Input, Dir: s.Dir,
-			User: p.account.Name, Reboot: x.reboot, Env: p.environment()}
+			User: p.Account.Name, Reboot: x.reboot, Env: p.Environment()}
 		if !x.reboot {
 			e.Schedule = x.spec.Schedule
 		}

@@ -48,7 +48,7 @@ func (d *crond) handle(ctx context.Context, t *ax.Task) error {
 	d.log.event("started", name, t.ID, started(t, l))
 	out := d.log.output(name, t.ID)
 	began := time.Now()
-	err = l.do.run(ctx, t, out)
+	err = l.do.Run(ctx, t, out)
 	out.Flush()
 	took := time.Since(began).Round(time.Millisecond)
 	switch {

@@ -71,7 +71,7 @@ type line struct {
 // action is what a line does for a task. What it prints goes to out; its error says what becomes of
 // the task.
 type action interface {
-	run(ctx context.Context, t *ax.Task, out io.Writer) error
+	Run(ctx context.Context, t *ax.Task, out io.Writer) error
 }
 
 // load reads files and folders. The error lists everything that is wrong in any.
@@ -152,9 +152,9 @@ func (l *loaded) entry(e *crontab.Entry, path string, account *command.Account) 
 	if zone == "" {
 		zone = l.opts.zone
 	}
-	p := &commandLine{line: e.Command, input: e.Input, account: account}
+	p := &command.Job{Line: e.Command, Input: e.Input, Account: account}
 	for _, v := range e.Env {
-		p.env = append(p.env, [2]string{v.Name, v.Value})
+		p.Env = append(p.Env, [2]string{v.Name, v.Value})
 	}
 	return &line{name: e.Name, place: fmt.Sprintf("%s:%d", path, e.Line), when: e.Schedule,
 		what: firstLine(e.Command), digest: e.Digest(), reboot: e.Reboot, do: p,

@@ -3,21 +3,16 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
-	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
 	"github.com/ax-sched/ax/internal/jobs"
 	"github.com/ax-sched/ax/internal/manifest"
 	"github.com/ax-sched/ax/internal/webcall"
-	"github.com/ax-sched/ax/task"
 )
 
 // isManifest tells files of jobs from crontabs by their names.
@@ -36,7 +31,7 @@ func (l *loaded) manifest(ctx context.Context, path string) error {
 	if err != nil {
 		return manifest.In(path, err)
 	}
-	client := webcall.New("ax/"+version(), masked(f.Secrets))
+	client := webcall.New("ax/"+version(), webcall.Mask(f.Secrets))
 	var bad []manifest.Line
 	for i := range f.Jobs {
 		j := &f.Jobs[i]
@@ -52,21 +47,8 @@ func (l *loaded) manifest(ctx context.Context, path string) error {
 	if len(bad) > 0 {
 		return manifest.In(path, &manifest.Error{Lines: bad})
 	}
-	return manifest.In(path, check(ctx, f))
-}
-
-// check asks the code of PutJob about all jobs. One that runs at each start has no schedule that it
-// could take.
-func check(ctx context.Context, f *manifest.File) error {
-	with := *f
-	with.Jobs = slices.Clone(f.Jobs)
-	for i := range with.Jobs {
-		if with.Jobs[i].Reboot {
-			with.Jobs[i].Row.Schedule = task.Schedule{Every: time.Hour}
-		}
-	}
-	_, err := jobs.Check(ctx, &with, slog.New(slog.DiscardHandler))
-	return err
+	_, err = jobs.Check(ctx, f, slog.New(slog.DiscardHandler))
+	return manifest.In(path, err)
 }
 
 // job makes a line of a job.
@@ -86,73 +68,13 @@ func (l *loaded) job(j *manifest.Job, path string, client *webcall.Client) (*lin
 	var err error
 	if j.Do.HTTP != nil {
 		j.Row.Kind = l.opts.kind(httpKind)
-		x.what, x.do = newCall(j.Do.HTTP, client)
+		x.what, x.do = webcall.FromManifest(j.Do.HTTP, client)
 	} else {
 		j.Row.Kind = l.opts.kind(commandKind)
-		x.what, x.do, err = newCommand(j.Do)
+		x.what, x.do, err = command.FromManifest(j.Do)
+		x.what = firstLine(x.what)
 		j.Row.MaxRetries = max(j.Row.MaxRetries, 0) // not set is none
 	}
 	x.spec = jobs.Spec(j)
 	return x, err
-}
-
-func newCommand(a *manifest.Action) (what string, p *commandLine, err error) {
-	p = &commandLine{args: a.Command, line: a.Shell, input: a.Input, dir: a.Dir,
-		account: command.Own()}
-	if a.User != "" {
-		if p.account, err = command.Lookup(a.User); err != nil {
-			return "", nil, err
-		}
-	}
-	for _, v := range a.Env {
-		p.env = append(p.env, [2]string{v.Name, v.Value.Value})
-	}
-	if len(a.Command) > 0 {
-		return firstLine(strings.Join(a.Command, " ")), p, nil
-	}
-	return firstLine(a.Shell), p, nil
-}
-
-// httpCall is an HTTP call of a job.
-type httpCall struct {
-	client *webcall.Client
-	call   webcall.Call
-}
-
-func newCall(h *manifest.HTTP, client *webcall.Client) (what string, c *httpCall) {
-	c = &httpCall{client: client, call: webcall.Call{Method: h.Method, URL: h.URL.Value, Body: h.Body,
-		Header: http.Header{}}}
-	if h.JSON {
-		c.call.Header.Set("Content-Type", "application/json")
-	}
-	for _, v := range h.Headers {
-		c.call.Header.Set(v.Name, v.Value.Value)
-	}
-	if h.Method == "" {
-		c.call.Method = http.MethodGet
-		if h.Body != nil {
-			c.call.Method = http.MethodPost
-		}
-	}
-	return c.call.Method + " " + h.URL.Raw, c
-}
-
-func (c *httpCall) run(ctx context.Context, t *ax.Task, out io.Writer) error {
-	text, err := c.client.Do(ctx, &c.call, t)
-	if err != nil {
-		return err // it repeats the text
-	}
-	_, err = io.WriteString(out, text)
-	return err
-}
-
-// masked hides secrets.
-func masked(secrets []string) func(string) string {
-	var pairs []string
-	// The longest first: a replacer tries them in this order, and one may begin as another does.
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })
-	for _, s := range secrets {
-		pairs = append(pairs, s, "***")
-	}
-	return strings.NewReplacer(pairs...).Replace
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
@@ -23,7 +24,7 @@ func Check(ctx context.Context, f *manifest.File, log *slog.Logger) ([]task.Job,
 		if err != nil {
 			return nil, err
 		}
-		if err := s.PutJob(ctx, Spec(j)); err != nil {
+		if err := s.PutJob(ctx, checked(j)); err != nil {
 			bad = append(bad, j.Explain(err)...)
 		}
 	}
@@ -40,6 +41,16 @@ func Check(ctx context.Context, f *manifest.File, log *slog.Logger) ([]task.Job,
 		rows[i] = all[at]
 	}
 	return rows, st.Close()
+}
+
+// checked is what PutJob checks. A job that runs at each start of ax run has no schedule that it
+// could take.
+func checked(j *manifest.Job) ax.JobSpec {
+	s := Spec(j)
+	if j.Reboot {
+		s.Schedule = ax.Every(time.Hour)
+	}
+	return s
 }
 
 // Spec returns a definition for Scheduler.PutJob. Group and Paused are no part of it.

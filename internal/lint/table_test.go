@@ -73,13 +73,14 @@ var table = map[string][]string{
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
 	// It asks the code that fires when a job should have fired.
-	"internal/doctor":  {"task", "store", "lease", "registry", "internal/trigger"},
-	"internal/command": {},
+	"internal/doctor": {"task", "store", "lease", "registry", "internal/trigger"},
+	// What a file of ax run says becomes what a task does: a command here, a call in webcall.
+	"internal/command": {"", "internal/manifest"},
 	// What an answer means is an error of a handler.
-	"internal/webcall":  {"", "task"},
+	"internal/webcall":  {"", "task", "internal/manifest"},
 	"internal/manifest": {"task", "retry"},
 	// A store in memory checks a file of jobs before the first is written.
-	"internal/jobs": {"", "task", "store/memory", "internal/manifest"},
+	"internal/jobs": {"", "task", "store/memory", "internal/manifest", "internal/crontab"},
 	"internal/demo": {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",

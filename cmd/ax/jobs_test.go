@@ -24,7 +24,7 @@ func TestJobsRoundTrip(t *testing.T) {
 	minute := ax.Every(time.Minute)
 	withStore(t, dsn, func(s *ax.Scheduler) error {
 		for _, spec := range []ax.JobSpec{
-			{Name: "plain", Kind: "k", Schedule: minute},
+			{Name: "plain", Kind: "k", Schedule: minute, AtMostOnce: true},
 			{Name: "a: {b} #c", Kind: "- k", Schedule: ax.CronIn("Asia/Shanghai", "@daily"),
 				Payload: []byte(`{"n":12345678901234567890,"x":1.50,"s":"<é>"}`)},
 			{Name: "escaped", Kind: "k", Schedule: minute, Payload: []byte(`{"s":"\u003cb\u003e"}`)},
@@ -35,6 +35,7 @@ func TestJobsRoundTrip(t *testing.T) {
 				Overlap: ax.Replace,
 				Misfire: ax.MisfireSkip, MisfireGrace: time.Minute, Priority: ax.Critical,
 				Timeout: 90 * time.Second, MaxRetries: ax.Int(0), Service: "me",
+				MaxLateness: time.Hour, MaxLifetime: time.Minute,
 				Labels: map[string]string{"a": "", "ax.source": "theirs"},
 				Retry: &retry.Policy{Kind: retry.List, DelaysMS: []int64{0, 1500},
 					JitterPct: 33.3, BudgetMS: 1e9}},

@@ -51,7 +51,8 @@ func (applyCmd) Help() string {
 Keys of a job: kind, group, payload (any value, kept as JSON) or payload_text or payload_base64,
 schedule {cron, tz | every | delay | at} (a text alone is cron), misfire, misfire_grace,
 misfire_cap, overlap, overlap_key, priority, max_retries, retry {kind, delay, factor, cap,
-jitter_pct, jitter, budget, delays}, timeout (or none), starts_at, ends_at, max_fires, jitter,
+jitter_pct, jitter, budget, delays}, timeout (or none), delivery, on_unknown,
+max_lateness, max_lifetime, starts_at, ends_at, max_fires, jitter,
 labels, owner_service, paused. Durations such as 90s or 5m; with _ms behind the key, milliseconds.
 
 All of it is checked before anything is written. What a job does not name has its default; without

@@ -60,7 +60,8 @@ func Spec(j *manifest.Job) ax.JobSpec {
 		Misfire: r.Misfire, MisfireGrace: r.MisfireGrace, MisfireCap: r.MisfireCap,
 		Jitter: r.Jitter, StartsAt: r.StartsAt.Go(), EndsAt: r.EndsAt.Go(),
 		MaxFires: int(r.MaxFires), Priority: r.Bucket, Timeout: r.Timeout, Retry: j.Retry,
-		Service: r.OwnerService, Labels: r.Labels}
+		AtMostOnce: j.Once, OnUnknown: r.OnUnknown, MaxLateness: r.MaxLateness,
+		MaxLifetime: r.MaxLifetime, Service: r.OwnerService, Labels: r.Labels}
 	if r.MaxRetries >= 0 {
 		s.MaxRetries = ax.Int(r.MaxRetries)
 	}

@@ -83,7 +83,16 @@ func policyFields() []field[Job] {
 			}
 			return show(retryFields(), j.Retry)
 		}},
-		timeout(),
+		bound("timeout", func(j *Job) *time.Duration { return &j.Row.Timeout }),
+		{key: "delivery", set: func(r *reader, n *yaml.Node, j *Job) {
+			choice(r, n, &j.Once, []string{"at_least_once", "at_most_once"}, []bool{false, true})
+		}, get: func(*Job) any { return nil }}, // a row says it by on_unknown and max_retries
+		{key: "on_unknown", set: func(r *reader, n *yaml.Node, j *Job) {
+			choice(r, n, &j.Row.OnUnknown, []string{"retry", "hold"},
+				[]task.Unknown{task.UnknownRetry, task.UnknownHold})
+		}, get: func(j *Job) any { return orNil(j.Row.OnUnknown.String()) }},
+		bound("max_lateness", func(j *Job) *time.Duration { return &j.Row.MaxLateness }),
+		bound("max_lifetime", func(j *Job) *time.Duration { return &j.Row.MaxLifetime }),
 		instant("starts_at", func(j *Job) *task.Time { return &j.Row.StartsAt }),
 		instant("ends_at", func(j *Job) *task.Time { return &j.Row.EndsAt }),
 		{key: "max_fires", set: func(r *reader, n *yaml.Node, j *Job) {
@@ -117,18 +126,19 @@ var misfireNames = []string{"once", "skip", "all"}
 // limit is a time-out; a negative one is none.
 type limit time.Duration
 
-func timeout() field[Job] {
-	return field[Job]{key: "timeout", set: func(r *reader, n *yaml.Node, j *Job) {
+// bound is a limit; "none", or 0 milliseconds, is one too.
+func bound(key string, at func(*Job) *time.Duration) field[Job] {
+	return field[Job]{key: key, set: func(r *reader, n *yaml.Node, j *Job) {
 		if s, ok := r.scalar(n, "!!str"); ok && s == "none" {
-			j.Row.Timeout = task.NoTimeout
-		} else if r.duration(n, &j.Row.Timeout) && j.Row.Timeout == 0 {
+			*at(j) = task.NoTimeout
+		} else if r.duration(n, at(j)) && *at(j) == 0 {
 			r.refuse(n, "is 0; use a longer time, or none")
 		}
 	}, setMS: func(r *reader, n *yaml.Node, j *Job) {
-		if r.millis(n, &j.Row.Timeout) && j.Row.Timeout == 0 {
-			j.Row.Timeout = task.NoTimeout
+		if r.millis(n, at(j)) && *at(j) == 0 {
+			*at(j) = task.NoTimeout
 		}
-	}, get: func(j *Job) any { return orNil(limit(j.Row.Timeout)) }}
+	}, get: func(j *Job) any { return orNil(limit(*at(j))) }}
 }
 
 // readSchedule takes a text for a cron expression.

@@ -54,6 +54,7 @@ type Job struct {
 	// keeps beside that is not set, and RetryPolicy is not either.
 	Row    task.Job
 	Retry  *retry.Policy
+	Once   bool    // at most once: PutJob makes of it no retries, and to hold what is unknown
 	Paused *bool   // nil: as it is
 	Reboot bool    // fires once, when `ax run` starts, and has no other schedule
 	Do     *Action // only in files of `ax run`

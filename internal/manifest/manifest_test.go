@@ -35,6 +35,9 @@ jobs:
     jitter: 30s
     labels: {zone: eu, level: 3}
     owner_service: payments
+    on_unknown: hold
+    max_lateness: 1h
+    max_lifetime_ms: 90000
     paused: true
   often:
     kind: k
@@ -73,7 +76,9 @@ func TestEveryKey(t *testing.T) {
 		MisfireGrace: time.Minute, Overlap: task.OverlapAllow, Bucket: task.High,
 		Timeout: task.NoTimeout, StartsAt: at("2030-01-31T21:00:00Z"),
 		EndsAt: at("2031-01-31T22:00:00.000001Z"), MaxFires: 7, Jitter: 30 * time.Second,
-		Labels: map[string]string{"zone": "eu", "level": "3"}, OwnerService: "payments"}
+		Labels: map[string]string{"zone": "eu", "level": "3"}, OwnerService: "payments",
+		OnUnknown:   task.UnknownHold,
+		MaxLateness: time.Hour, MaxLifetime: 90 * time.Second}
 	want[1].Payload, want[1].Schedule.Every = []byte("two\nlines\n"), 90*time.Second
 	want[1].Misfire, want[1].MisfireCap, want[1].Overlap = task.MisfireAll, 5, task.OverlapAllow
 	want[1].Timeout = 1500 * time.Millisecond

@@ -51,10 +51,11 @@ type Store struct {
 	members map[int64]member
 }
 
-// row is a task with its history.
+// row is a task with its history and what its executions have said.
 type row struct {
 	task.Task
-	log []task.Entry
+	log   []task.Entry
+	notes *notes // nil: nothing was said
 }
 
 // queue is what a due scan walks.
@@ -69,6 +70,7 @@ type unique struct{ kind, key string }
 var (
 	_ store.Store   = (*Store)(nil)
 	_ store.Expirer = (*Store)(nil)
+	_ store.Noter   = (*Store)(nil)
 )
 
 // New makes an empty store.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ax-sched/ax/internal/testdb"
+	"github.com/ax-sched/ax/store/postgres/internal/aside"
 	"github.com/jackc/pgx/v5"
 )
 
@@ -50,6 +51,12 @@ var planned = []struct {
 	{"pageTasks", pageTasks, 4},
 	{"pruneTasks", pruneTasks, 6},
 	{"countTasks", countTasks, 1},
+	{"writeNotes", aside.WriteNotes, 16},
+	{"readNotes", aside.ReadNotes, 1},
+	{"readLog", aside.ReadLog, 4},
+	{"readLogNewest", aside.ReadLogNewest, 4},
+	{"readRunLog", aside.ReadRunLog, 5},
+	{"readRunLogNewest", aside.ReadRunLogNewest, 5},
 }
 
 // fill makes 120,000 tasks, of which most have succeeded, with their history.
@@ -71,6 +78,10 @@ INSERT INTO schema.ax_kept_keys
 SELECT kind, key, id, nullif(run_at % 1000, 0)
   FROM (SELECT *, row_number() OVER (PARTITION BY kind, key) AS r FROM schema.ax_tasks
          WHERE key IS NOT NULL) t WHERE r = 1;
+INSERT INTO schema.ax_progress
+SELECT id, id, 1, 1, 2 FROM schema.ax_tasks;
+INSERT INTO schema.ax_logs
+SELECT id, id, n, 1, 0, 'text' FROM schema.ax_tasks, generate_series(1, 3) AS n;
 INSERT INTO schema.ax_keys
 SELECT 'key-' || n, gen_random_uuid() FROM generate_series(1, 5000) AS n;
 ANALYZE;`

@@ -13,8 +13,8 @@ SELECT NULL, 0::smallint,
        coalesce((SELECT token FROM schema.ax_partitions WHERE partition = $4::integer), 0),
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, NULL, NULL`
 
-// pruneTasks deletes final tasks that still have the version they were read with, and their
-// history. What a foreign transaction holds is left for the next walk. The order of locks is that
+// pruneTasks deletes final tasks that still have the version they were read with, their
+// history and what their executions have said. What a foreign transaction holds is left for the next walk. The order of locks is that
 // of applyMoves: the fence, then the rows by id.
 const pruneTasks verb = `
 WITH fence AS MATERIALIZED (
@@ -29,6 +29,10 @@ WITH fence AS MATERIALIZED (
     DELETE FROM schema.ax_tasks AS t USING ended WHERE t.id = ended.id RETURNING t.id
 ), said AS (
     DELETE FROM schema.ax_history AS h USING gone WHERE h.task_id = gone.id
+), progress AS (
+    DELETE FROM schema.ax_progress AS p USING gone WHERE p.task_id = gone.id
+), logs AS (
+    DELETE FROM schema.ax_logs AS l USING gone WHERE l.task_id = gone.id
 )
 SELECT CASE WHEN $3::boolean THEN coalesce((SELECT token FROM fence), 0) ELSE 0 END,
        count(*)::integer

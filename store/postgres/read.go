@@ -17,15 +17,7 @@ var lastID = task.ID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 
 // read runs one statement of the rare or reading kind, on a reader's connection.
 func (s *Store) read(ctx context.Context, what string, v verb, a *args, each func(*row)) error {
-	leave, err := s.enter(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.one(ctx, s.readers, v, a, each); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	return nil
+	return s.on(ctx, s.readers, what, v, a, each)
 }
 
 // readAll is read for statements that return tasks.

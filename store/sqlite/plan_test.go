@@ -25,6 +25,10 @@ var planned = []struct{ name, query string }{
 	{"latestEntry", latestEntry},
 	{"selectHistory", selectHistory}, {"countTasks", countTasks}, {"selectToken", selectToken},
 	{"pageTasks", pageTasks}, {"pruneTask", pruneTask}, {"pruneSpec", pruneSpec},
+	{"noteProgress", noteProgress}, {"trimLog", trimLog}, {"selectNotes", selectNotes},
+	{"selectLog", selectLog}, {"selectLogNewest", selectLogNewest},
+	{"selectRunLog", selectRunLog}, {"selectRunLogNewest", selectRunLogNewest},
+	{"pruneProgress", pruneProgress}, {"pruneLog", pruneLog},
 	{"previous", previous}, {"pruneEntry", pruneEntry},
 	{"jobByName", jobByName}, {"jobsSince", jobsSince}, {"jobExists", jobExists},
 	{"deleteJob", deleteJob}, {"steerJob", steerJob}, {"jobCursor", jobCursor},
@@ -48,6 +52,8 @@ FROM i;
 INSERT INTO ax_specs SELECT n, '', NULL, '', 0, 0, 0, 0, '', -1, 0, '', '', '', 0, NULL, NULL,
   NULL, NULL FROM ax_tasks;
 INSERT INTO ax_history SELECT n, 0, n, 1, n, 0, 2, 1, 0, 0, 0, 0, '', NULL, '', '' FROM ax_tasks;
+INSERT INTO ax_progress SELECT n, id, 1, 1, 2, NULL FROM ax_tasks;
+INSERT INTO ax_logs SELECT n, id, 1, 1, 0, 'text' FROM ax_tasks;
 ANALYZE;`
 
 // TestPlans compares how SQLite answers each statement with a golden file: an index that is lost

@@ -105,8 +105,10 @@ func (t *tx) prune(e *ended) (bool, error) {
 	if err != nil || got == 0 {
 		return false, err
 	}
-	if _, err := t.run(pruneSpec, func(s *lite.Stmt) { s.Int(1, e.n) }); err != nil {
-		return false, err
+	for _, q := range [...]string{pruneSpec, pruneProgress, pruneLog} {
+		if _, err := t.run(q, func(s *lite.Stmt) { s.Int(1, e.n) }); err != nil {
+			return false, err
+		}
 	}
 	for h := e.hist; h != 0; {
 		var prev int64

@@ -53,6 +53,19 @@ func calls(s Full, row task.Task, j task.Job) []call {
 			_, err := s.Prune(ctx, zero, store.Prune{Keep: store.Retention{Default: keepNone}})
 			return err
 		}},
+		{"Note", func(ctx context.Context) error {
+			n := progress(row, 1, 1)
+			n.ExecutionID = newID()
+			return s.(store.Noter).Note(ctx, []store.Note{n})
+		}},
+		{"Notes", func(ctx context.Context) error {
+			_, err := s.(store.Noter).Notes(ctx, []task.ID{row.ID})
+			return err
+		}},
+		{"Logs", func(ctx context.Context) error {
+			_, err := s.(store.Noter).Logs(ctx, store.LogQuery{Task: row.ID})
+			return err
+		}},
 		{"Due", func(ctx context.Context) error {
 			_, _, err := s.Due(ctx, []store.Cursor{{Group: "g", Bucket: task.Low, Limit: 1}})
 			return err

@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) Full) {
 		{"Inspect", inspectTests, true},
 		{"List", listTests, false},
 		{"Prune", pruneTests, false},
+		{"Notes", noteTests, false},
 		{"Concurrent", concurrentTests, false},
 		{"WrongTx", wrongTxTests, false},
 		{"Alone", aloneTests, true},

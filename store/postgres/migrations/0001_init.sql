@@ -109,6 +109,28 @@ CREATE TABLE schema.ax_history (
     CONSTRAINT ax_history_pkey PRIMARY KEY (task_id, version)
 );
 
+-- what the last execution of a task has said of its progress, and its output so far
+CREATE TABLE schema.ax_progress (
+    task_id      uuid   PRIMARY KEY,
+    execution_id uuid   NOT NULL,
+    at           bigint NOT NULL,
+    done         bigint NOT NULL,
+    total        bigint NOT NULL,
+    output       bytea
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 1000);
+
+-- the log lines of executions
+CREATE TABLE schema.ax_logs (
+    task_id      uuid    NOT NULL,
+    execution_id uuid    NOT NULL,
+    seq          bigint  NOT NULL,
+    at           bigint  NOT NULL,
+    level        integer NOT NULL,
+    text         text    NOT NULL,
+
+    CONSTRAINT ax_logs_pkey PRIMARY KEY (task_id, execution_id, seq)
+);
+
 CREATE TABLE schema.ax_keys (
     key    text PRIMARY KEY,
     holder uuid NOT NULL -- the task that runs under this overlap key

@@ -125,6 +125,27 @@ CREATE TABLE ax_history (
     detail       TEXT    NOT NULL
 ) STRICT;
 
+-- What the last execution of a task has said of its progress, and its output so far.
+CREATE TABLE ax_progress (
+    n            INTEGER PRIMARY KEY, -- that of ax_tasks
+    execution_id BLOB    NOT NULL,
+    at           INTEGER NOT NULL,
+    done         INTEGER NOT NULL,
+    total        INTEGER NOT NULL,
+    output       BLOB
+) STRICT;
+
+-- The log lines of executions.
+CREATE TABLE ax_logs (
+    n            INTEGER NOT NULL,
+    execution_id BLOB    NOT NULL,
+    seq          INTEGER NOT NULL,
+    at           INTEGER NOT NULL,
+    level        INTEGER NOT NULL,
+    text         TEXT    NOT NULL,
+    PRIMARY KEY (n, execution_id, seq)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE ax_jobs (
     id            BLOB    NOT NULL PRIMARY KEY,
     name          TEXT    NOT NULL,

@@ -1,4 +1,4 @@
-package postgres
+package aside
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 )
 
 // PutKinds implements store.KindStore. Of two with one name the last counts.
-func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
+func (call Call) PutKinds(ctx context.Context, ks []task.Kind) error {
 	byName := make(map[string]int, len(ks))
 	var rows []task.Kind
 	for _, k := range ks {
@@ -26,7 +26,7 @@ func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
 		rows = append(rows, k)
 	}
 	n := len(rows)
-	a := &args{}
+	a := &wire.Args{}
 	a.Places(n)
 	a.Texts(n, func(i int) string { return rows[i].Name })
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].Timeout) })
@@ -34,13 +34,13 @@ func (s *Store) PutKinds(ctx context.Context, ks []task.Kind) error {
 	a.Texts(n, func(i int) string { return rows[i].RetryPolicy })
 	a.Int2s(n, func(i int) int { return int(rows[i].OnUnknown) })
 	a.Int8s(n, func(i int) int64 { return int64(rows[i].MaxLifetime) })
-	return s.read(ctx, "put kinds", putKinds, a, nil)
+	return call(ctx, "put kinds", putKinds, a, nil)
 }
 
 // Kinds implements store.KindStore; they come in the order of their names.
-func (s *Store) Kinds(ctx context.Context) ([]task.Kind, error) {
+func (call Call) Kinds(ctx context.Context) ([]task.Kind, error) {
 	out := []task.Kind{}
-	err := s.read(ctx, "read kinds", readKinds, &args{}, func(r *row) {
+	err := call(ctx, "read kinds", readKinds, &wire.Args{}, func(r *wire.Row) {
 		out = append(out, task.Kind{Name: r.Text(), Timeout: time.Duration(r.Int8()),
 			MaxRetries: r.Int4(), RetryPolicy: r.Text(), UpdatedAt: r.Time(),
 			OnUnknown: task.Unknown(r.Int2()), MaxLifetime: time.Duration(r.Int8())})

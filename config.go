@@ -35,13 +35,17 @@ type Config struct {
 	RequireKind bool
 	// Logger takes what an operator must know. Default: slog.Default().
 	Logger *slog.Logger
+	// LogLevel is the lowest level of what handlers log with [Logger] that is also kept in the store,
+	// see [Scheduler.Logs]. Default: slog.LevelInfo.
+	LogLevel slog.Leveler
 	// Observer is told what happens in this process, for metrics and traces. Default: none.
 	Observer Observer
 	// Middleware is put round the handlers of all kinds, the first outermost; [Use] adds to one
 	// kind, inside of it.
 	Middleware []Middleware
-	// Redact masks the texts of errors and panics before they are stored and logged. It is called
-	// on many goroutines and must return; if it panics, the text is withheld. Default: nil, none.
+	// Redact masks the texts of errors and panics before they are stored and logged, and log lines
+	// of handlers before they are stored. It is called on many goroutines and must return; if it
+	// panics, the text is withheld. Default: nil, none.
 	Redact func(text string) string
 
 	// Retention says how long finished tasks stay; the leader deletes them with their history, by
@@ -115,6 +119,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
 	if c.Logger == nil {
 		c.Logger = slog.Default()
+	}
+	if c.LogLevel == nil {
+		c.LogLevel = slog.LevelInfo
 	}
 	return c, c.validate()
 }

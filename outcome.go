@@ -1,8 +1,6 @@
 package ax
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
 	"github.com/ax-sched/ax/internal/complete"
@@ -33,44 +31,3 @@ func RetryIn(d time.Duration, err error) error {
 
 // Release hands the task back at once without spending a retry, as a process does that stops.
 func Release() error { return &complete.Steer{Outcome: task.OutReleased} }
-
-type contextKey struct{}
-
-// running is what a handler's context knows.
-type running struct {
-	task  *Task
-	row   *task.Task // what task is a copy of; the handler may change that
-	log   *slog.Logger
-	store Store
-}
-
-// FromContext returns the task whose handler's context ctx is or descends from, or nil.
-func FromContext(ctx context.Context) *Task {
-	if r, ok := ctx.Value(contextKey{}).(*running); ok {
-		return r.task
-	}
-	return nil
-}
-
-// Logger returns the scheduler's logger with the task's id, kind, key, run, attempt and execution,
-// or slog.Default() outside a handler.
-func Logger(ctx context.Context) *slog.Logger {
-	r, ok := ctx.Value(contextKey{}).(*running)
-	if !ok {
-		return slog.Default()
-	}
-	t := r.task
-	return r.log.With("task_id", t.ID.String(), "kind", t.Kind, "key", t.Key, "run", t.Run,
-		"attempt", t.Attempt, "execution_id", t.ExecutionID.String())
-}
-
-// call runs the handler of a claimed task.
-func (s *Scheduler) call(ctx context.Context, t *task.Task) task.Report {
-	r := s.kinds.Find(t.Kind)
-	if r == nil {
-		return task.Report{Outcome: task.OutReleased, Error: "no handler here"}
-	}
-	own := seen(t)
-	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
-	return complete.Report(r.Handler(context.WithValue(ctx, contextKey{}, now), own))
-}

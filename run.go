@@ -41,7 +41,8 @@ func (s *Scheduler) Run(ctx context.Context) error {
 func (s *Scheduler) newEngine(ctx context.Context) (*engine.Engine, error) {
 	c := &s.cfg
 	return engine.New(ctx, engine.Config{Store: s.store, Leases: s.store.Leases(),
-		Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call, Redact: c.Redact, Clock: s.clock,
+		Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call, Redact: c.Redact,
+		LogLevel: c.LogLevel, Clock: s.clock,
 		NewID: s.newID, Token: s.rand.Token, Rand: s.jitter.Float, Logger: c.Logger,
 		Observer: c.Observer,
 		NodeID:   c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,

@@ -57,8 +57,8 @@ func (s *Scheduler) SubmitManyTx(ctx context.Context, tx Tx, ns []NewTask) ([]Re
 // roll back then. That is so also for an attempt that still runs but whose task is HELD because of
 // its [MaxLifetime]; an error that its handler returns then counts as its failure, and is retried.
 func CompleteTx(ctx context.Context, tx Tx) error {
-	r, ok := ctx.Value(contextKey{}).(*running)
-	if !ok {
+	r := at(ctx)
+	if r == nil {
 		return errors.New("CompleteTx: the context is not that of a handler; pass on the one it got")
 	}
 	res, err := store.Writer(r.store).CompleteTx(ctx, tx, r.row.ID, r.row.ExecutionID)

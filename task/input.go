@@ -84,6 +84,20 @@ func CheckLabels(ls map[string]string) error {
 	return nil
 }
 
+// Masked returns what redact makes of a text; nil is no change. It never gives out what was not
+// masked: if redact panics, the text is withheld.
+func Masked(s string, redact func(string) string) (out string) {
+	if redact == nil || s == "" {
+		return s
+	}
+	defer func() {
+		if recover() != nil {
+			out = "the text is withheld: Redact panicked"
+		}
+	}()
+	return redact(s)
+}
+
 // CutText makes any text storable: invalid UTF-8 becomes U+FFFD, NUL is shown as its symbol, and
 // the rest is cut at a character border to at most limit bytes. Recording a failure must never
 // fail for the failure's words.

@@ -40,11 +40,13 @@ type Config struct {
 	// Call runs the handler of a claimed task; it may panic.
 	Call   func(ctx context.Context, t *task.Task) task.Report
 	Redact func(text string) string // or nil, see executor.Config
-	Clock  *clock.Clock
-	NewID  func() task.ID
-	Token  func() string  // random, for names
-	Rand   func() float64 // for jitter
-	Logger *slog.Logger
+	// LogLevel is the lowest level of a handler's log lines that are kept.
+	LogLevel slog.Leveler
+	Clock    *clock.Clock
+	NewID    func() task.ID
+	Token    func() string  // random, for names
+	Rand     func() float64 // for jitter
+	Logger   *slog.Logger
 	// Observer has its panics contained, see Guard.
 	Observer observe.Observer
 

@@ -11,6 +11,7 @@ import (
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/group"
 	"github.com/ax-sched/ax/internal/leader"
+	"github.com/ax-sched/ax/internal/notes"
 	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/internal/sweep"
 	"github.com/ax-sched/ax/observe"
@@ -27,6 +28,7 @@ type Engine struct {
 	local     *executor.Local
 	member    *executor.Member
 	completer *complete.Completer
+	notes     *notes.Collector
 	leader    *leader.Leader
 	open      atomic.Bool // Run runs and was not told to stop
 	term      atomic.Pointer[term]
@@ -35,6 +37,7 @@ type Engine struct {
 const ( // times of a stop, after the grace
 	abortWait = 2 * time.Second // for handlers to obey executor.ErrShutdown
 	flushWait = 5 * time.Second // for their outcomes to be recorded
+	notesWait = 2 * time.Second // for what they said to be written
 	leaveWait = 2 * time.Second // for the executor lease to be given up
 )
 
@@ -47,6 +50,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	e.completer = complete.New(complete.Config{Store: cfg.Store, Policy: cfg.Kinds.Policy,
 		Now: cfg.now, Rand: cfg.Rand, Recorded: e.recorded, Failed: e.failed("complete")})
+	noter, _ := store.As[store.Noter](cfg.Store)
+	e.notes = notes.New(notes.Config{Store: noter, Level: cfg.LogLevel, Redact: cfg.Redact,
+		Now: cfg.now, Failed: e.failed("notes")})
 	var err error
 	e.local, err = executor.New(executor.Config{Slots: cfg.Slots, Limit: cfg.Kinds.Limit,
 		Run: e.call, Report: e.completer.Put, Overdue: e.completer.Stop, Freed: e.freed,
@@ -76,6 +82,7 @@ func (e *Engine) Run(ctx context.Context) error {
 		Failed: e.failed("executor"), Every: e.cfg.Poll})
 	parts.Go("time-outs", e.local.Run)
 	parts.Go("completer", e.completer.Run)
+	parts.Go("notes", e.notes.Run)
 	parts.Go("executor lease", e.member.Run)
 	parts.Go("own executions", own.Run)
 	e.open.Store(true)
@@ -134,6 +141,10 @@ func (e *Engine) drain() {
 		e.cfg.Logger.Error("outcomes were not recorded; the tasks will run again",
 			"outcomes", e.completer.Backlog(), "error", err)
 	}
+	if err := within(notesWait, e.notes.Flush); err != nil {
+		e.cfg.Logger.Warn("the last log lines and outputs of handlers were not written",
+			"executions", e.notes.Backlog(), "error", err)
+	}
 	leave := func(ctx context.Context) error { return e.member.Leave(ctx, linger) }
 	if err := within(leaveWait, leave); err != nil {
 		e.cfg.Logger.Warn("executor lease was not given up; it will run out", "error", err)
@@ -151,6 +162,9 @@ func (e *Engine) failed(part string) func(error) {
 			"node", e.cfg.NodeID, "error", err)
 	}
 }
+
+// Notes takes what executions of this engine say.
+func (e *Engine) Notes() *notes.Collector { return e.notes }
 
 func (e *Engine) epoch() int64 {
 	_, epoch, _ := e.member.Current()

@@ -32,6 +32,7 @@ var logKeys = map[string]string{
 	"verb":           "what the person does",
 	"waited":         "how long something has waited",
 	"outcomes":       "number of outcomes",
+	"executions":     "number of executions",
 	"running":        "number of handlers",
 	"running_for":    "how long a handler has run",
 	"store_ahead_by": "how far the clock of the store is ahead",

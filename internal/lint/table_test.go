@@ -28,8 +28,10 @@ var table = map[string][]string{
 	// Migrations, and what they make: needed when a store is opened or inspected.
 	"store/sqlite/internal/schema": {"store", "store/internal/sqlstore",
 		"store/sqlite/internal/lite"},
-	"store/postgres": {"task", "store", "lease", "registry", "store/postgres/internal/schema",
-		"store/postgres/internal/wire", "internal/batch"},
+	// Leases, kinds and notes are in a package below it.
+	"store/postgres": {"task", "store", "registry", "store/postgres/internal/schema",
+		"store/postgres/internal/wire", "store/postgres/internal/aside", "internal/batch"},
+	"store/postgres/internal/aside":  {"task", "store", "lease", "store/postgres/internal/wire"},
 	"store/postgres/internal/schema": {"task", "store", "store/internal/sqlstore"},
 	"store/postgres/internal/wire":   {"task", "store"},
 	"store/internal/sqlstore":        {"store"},
@@ -56,18 +58,20 @@ var table = map[string][]string{
 		"internal/complete"},
 	"internal/sweep":  {"task", "store", "registry", "internal/clock", "internal/complete"},
 	"internal/retain": {"task", "store", "internal/clock"},
+	// What handlers say while they run; it decides nothing.
+	"internal/notes": {"task", "store", "internal/clock"},
 	// An executor keeps its own lease: heartbeats belong to who does the work.
 	"executor": {"task", "registry", "internal/clock", "internal/timer"},
 
 	// Where they meet: the engine puts the parts together, starts and stops them.
 	composition: {"task", "lease", "registry", "store", "executor", "internal/clock",
 		"internal/group", "internal/leader", "internal/trigger", "internal/dispatch",
-		"internal/complete", "internal/sweep", "internal/retain", "observe"},
+		"internal/complete", "internal/sweep", "internal/retain", "internal/notes", "observe"},
 
 	// What callers see. The root sees contracts and never a driver; the binary sees all.
 	"": {"task", "cron", "retry", "lease", "registry", "store", "executor", composition,
 		"internal/clock", "internal/trigger", "internal/complete", "internal/random",
-		"internal/kinds", "observe"},
+		"internal/kinds", "internal/notes", "observe"},
 	// A package of its own, so that only who imports it links the client of Prometheus.
 	"prom":             {"", "task", "observe", "store", "lease"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},

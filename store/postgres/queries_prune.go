@@ -13,9 +13,9 @@ SELECT NULL, 0::smallint,
        coalesce((SELECT token FROM schema.ax_partitions WHERE partition = $4::integer), 0),
        (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, NULL, NULL`
 
-// pruneTasks deletes final tasks that still have the version they were read with, their
-// history and what their executions have said. What a foreign transaction holds is left for the next walk. The order of locks is that
-// of applyMoves: the fence, then the rows by id.
+// pruneTasks deletes final tasks that still have the version they were read with, their history and
+// what their executions have said. What a foreign transaction holds is left for the next walk. The
+// order of locks is that of applyMoves: the fence, then the rows by id.
 const pruneTasks verb = `
 WITH fence AS MATERIALIZED (
     SELECT token FROM schema.ax_partitions WHERE partition = $1::integer FOR SHARE

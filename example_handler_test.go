@@ -124,3 +124,60 @@ func ExampleFromContext() {
 	// charge 1007 run 1 attempt 1
 	// true
 }
+
+// What a handler says while it runs is read by its id, in this process or another one.
+func ExampleProgress() {
+	a, err := ax.New(memory.New(memory.Options{}), ax.Config{Logger: quiet})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	half, goOn := make(chan bool), make(chan bool)
+	a.Handle("import", func(ctx context.Context, t *ax.Task) error {
+		rows := []string{"anna", "ben", "cleo", "dora"}
+		for i := range rows {
+			if i == 2 {
+				half <- true
+				<-goOn
+			}
+			ax.Progress(ctx, i+1, len(rows))
+		}
+		ax.Logger(ctx).Info("imported", "rows", len(rows))
+		return ax.Output(ctx, map[string]int{"imported": len(rows)})
+	})
+	defer running(a)()
+	ctx := context.Background()
+	res, err := a.Submit(ctx, ax.NewTask{Kind: "import"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	<-half
+	for {
+		if p, err := a.Progress(ctx, res.ID); err == nil {
+			fmt.Println(p.Done, "of", p.Total)
+			break
+		}
+		<-time.After(10 * time.Millisecond) // it is written within a second
+	}
+	goOn <- true
+	fmt.Printf("%s\n", ended(a, res.ID).Result)
+	for {
+		lines, err := a.Logs(ctx, ax.LogFilter{Task: res.ID})
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		for _, l := range lines {
+			fmt.Println(l.Level, l.Text)
+		}
+		if len(lines) > 0 {
+			break
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+	// Output:
+	// 2 of 4
+	// {"imported":4}
+	// INFO imported rows=4
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/ax-sched/ax/internal/notes"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -42,4 +43,28 @@ func (s *Scheduler) History(ctx context.Context, id ID) ([]task.Entry, error) {
 		return nil, fmt.Errorf("history of task %s: %w", id, err)
 	}
 	return h, nil
+}
+
+// Executions returns the attempts of a task with how each ended, the first one first; it is what
+// [task.Executions] makes of the history.
+func (s *Scheduler) Executions(ctx context.Context, id ID) ([]task.Execution, error) {
+	h, err := s.History(ctx, id)
+	return task.Executions(h), err
+}
+
+// Progress returns what the last execution of a task that called [Progress] or [Output] has said,
+// while it runs and until the task is deleted. [ErrNotFound]: none has.
+func (s *Scheduler) Progress(ctx context.Context, id ID) (task.Progress, error) {
+	return notes.Progress(ctx, s.store, id)
+}
+
+// LogFilter selects lines of the log of one task; all but Task may be left out.
+type LogFilter = store.LogQuery
+
+// Logs returns a page of what the handlers of a task have logged with [Logger], execution after
+// execution, at most 100 lines unless Limit says otherwise. Lines that come later stand behind those
+// read before, and are read with After, unless an execution that was given up goes on beside the
+// next. The log of the last 20 executions is kept, until the task is deleted.
+func (s *Scheduler) Logs(ctx context.Context, f LogFilter) ([]task.LogLine, error) {
+	return notes.Logs(ctx, s.store, f)
 }

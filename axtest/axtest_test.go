@@ -243,6 +243,41 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// TestNotes: what handlers have said is there when they have ended, of many at the same instant too,
+// and of one that still runs a second later.
+func TestNotes(t *testing.T) {
+	axtest.Run(t, ax.Config{}, func(tt *axtest.T) {
+		tt.Handle("k", func(ctx context.Context, t *ax.Task) error {
+			ax.Progress(ctx, 1, 2)
+			ax.Logger(ctx).Info("hello", "key", t.Key)
+			err := ax.Output(ctx, t.Key)
+			if t.Key == "slow" {
+				time.Sleep(time.Minute)
+			}
+			return err
+		}, ax.Timeout(time.Hour))
+		ids := map[string]ax.ID{}
+		for _, key := range []string{"a", "b", "c", "slow"} {
+			ids[key] = mustSubmit(tt, ax.NewTask{Kind: "k", Key: key})
+		}
+		tt.RunDue()
+		for _, key := range []string{"a", "b", "c", "slow"} {
+			if key == "slow" {
+				tt.Advance(time.Second)
+				tt.WantState(ids[key], task.Running)
+			}
+			p, err := tt.Progress(tt.Context(), ids[key])
+			if err != nil || p.Done != 1 || string(p.Output) != `"`+key+`"` {
+				tt.Errorf("progress of %s: %+v, %v", key, p, err)
+			}
+			ls, err := tt.Logs(tt.Context(), ax.LogFilter{Task: ids[key]})
+			if err != nil || len(ls) != 1 || ls[0].Text != "hello key="+key {
+				tt.Errorf("log of %s: %+v, %v", key, ls, err)
+			}
+		}
+	})
+}
+
 // TestConfig: a wrong configuration ends the test, the given parts of a right one are kept.
 func TestConfig(t *testing.T) {
 	var log strings.Builder

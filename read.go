@@ -62,9 +62,9 @@ func (s *Scheduler) Progress(ctx context.Context, id ID) (task.Progress, error) 
 type LogFilter = store.LogQuery
 
 // Logs returns a page of what the handlers of a task have logged with [Logger], execution after
-// execution, at most 100 lines unless Limit says otherwise. Lines that come later stand behind those
-// read before, and are read with After, unless an execution that was given up goes on beside the
-// next. The log of the last 20 executions is kept, until the task is deleted.
+// execution, at most 100 lines unless Limit says otherwise. Lines that come later stand behind the
+// last one, where After finds them, unless an execution that was given up goes on beside the next.
+// The log of the last 20 executions is kept, until the task is deleted.
 func (s *Scheduler) Logs(ctx context.Context, f LogFilter) ([]task.LogLine, error) {
 	return notes.Logs(ctx, s.store, f)
 }

@@ -243,8 +243,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestNotes: what handlers have said is there when they have ended, of many at the same instant too,
-// and of one that still runs a second later.
+// TestNotes: what handlers have said is there when they have ended, of many at the same instant
+// too, and of one that still runs a second later.
 func TestNotes(t *testing.T) {
 	axtest.Run(t, ax.Config{}, func(tt *axtest.T) {
 		tt.Handle("k", func(ctx context.Context, t *ax.Task) error {

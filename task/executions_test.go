@@ -53,9 +53,10 @@ func TestExecutions(t *testing.T) {
 		events []Event
 		want   []Execution
 	}{
-		"none yet":    {[]Event{Submit}, nil},
-		"one runs":    {[]Event{Submit, ClaimLocal}, []Execution{begun(2, 1, 1)}},
-		"it succeeds": {[]Event{SubmitClaimed, Succeed}, []Execution{ended(begun(1, 1, 1), 2, OutSucceeded, "")}},
+		"none yet": {[]Event{Submit}, nil},
+		"one runs": {[]Event{Submit, ClaimLocal}, []Execution{begun(2, 1, 1)}},
+		"it succeeds": {[]Event{SubmitClaimed, Succeed},
+			[]Execution{ended(begun(1, 1, 1), 2, OutSucceeded, "")}},
 		"a retry": {[]Event{Submit, ClaimLocal, Fail, Retry, ClaimLocal, Stop, TimeOut, Retry,
 			ClaimLocal}, []Execution{ended(begun(2, 1, 1), 3, OutFailed, "said at fail"),
 			ended(begun(5, 1, 2), 7, OutTimeout, "said at time_out"), begun(9, 1, 3)}},

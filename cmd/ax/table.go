@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"maps"
@@ -37,9 +38,25 @@ func printTasks(w io.Writer, rows []task.Task, next string) error {
 	return t.Flush()
 }
 
-// printTask prints a task by lines of name and value, and its history as a table.
-func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
+// print prints a task by lines of name and value, its attempts and its history as tables, and the
+// end of its log.
+func (v *shown) print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	v.printTask(t)
+	v.printExecutions(t)
+	v.printHistory(t)
+	if err := t.Flush(); err != nil || len(v.log) == 0 {
+		return err
+	}
+	fmt.Fprintln(w)
+	if len(v.log) == shownLines {
+		fmt.Fprintf(w, "the last %d lines of the log (ax tasks logs prints all):\n", shownLines)
+	}
+	return printLog(w, v.log, false)
+}
+
+func (v *shown) printTask(t io.Writer) {
+	r := &v.task
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", name, value)
@@ -71,10 +88,53 @@ func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
 	line("finished", formatTime(r.FinishedAt))
 	line("executor", r.Executor)
 	line("payload", payload(r.Payload))
+	if r.Result != nil {
+		line("result", payload(r.Result))
+	}
+	if p := v.progress; p != nil {
+		line("progress", progress(p))
+		if p.Output != nil && !bytes.Equal(p.Output, r.Result) {
+			line("output", payload(p.Output))
+		}
+	}
 	line("error", strings.ReplaceAll(r.Error, "\n", "\n\t"))
+}
+
+// progress is "" of an execution that has said nothing of it.
+func progress(p *task.Progress) string {
+	at := ", said at " + formatTime(p.At)
+	switch {
+	case p.Done == 0 && p.Total == 0:
+		return ""
+	case p.Total == 0:
+		return fmt.Sprintf("%d%s", p.Done, at)
+	}
+	return fmt.Sprintf("%d of %d (%.0f %%)%s", p.Done, p.Total,
+		100*float64(p.Done)/float64(p.Total), at)
+}
+
+func (v *shown) printExecutions(t io.Writer) {
+	if len(v.executions) == 0 {
+		return
+	}
+	fmt.Fprintln(t)
+	fmt.Fprintln(t, "RUN\tATTEMPT\tEXECUTOR\tSTARTED\tTOOK\tOUTCOME\tEXECUTION\tERROR")
+	for i := range v.executions {
+		x := &v.executions[i]
+		took := ""
+		if x.StartedAt != 0 && x.FinishedAt != 0 {
+			took = x.Took().Round(time.Millisecond).String()
+		}
+		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", x.Run, x.Attempt, dash(x.Executor),
+			dash(formatTime(x.StartedAt)), dash(took), dash(x.Outcome.String()), x.ID,
+			dash(firstLine(x.Error)))
+	}
+}
+
+func (v *shown) printHistory(t io.Writer) {
 	fmt.Fprintln(t)
 	fmt.Fprintln(t, "VERSION\tAT\tFROM\tTO\tEVENT\tREASON\tATTEMPT\tBY\tDETAIL")
-	for _, e := range history {
+	for _, e := range v.history {
 		from := "-"
 		if e.From != task.None {
 			from = e.From.String()
@@ -83,7 +143,6 @@ func printTask(w io.Writer, r *task.Task, history []task.Entry) error {
 			e.To, e.Event, dash(e.Reason.String()), dash(positive(e.Attempt)), dash(e.Actor),
 			dash(firstLine(e.Detail)))
 	}
-	return t.Flush()
 }
 
 func attempts(r *task.Task) string {

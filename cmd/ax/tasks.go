@@ -12,7 +12,8 @@ import (
 
 type tasksCmd struct {
 	List       tasksListCmd       `cmd:"" help:"List tasks, the newest first."`
-	Show       tasksShowCmd       `cmd:"" help:"Show a task and all its moves."`
+	Show       tasksShowCmd       `cmd:"" help:"Show a task, its attempts and all its moves."`
+	Logs       tasksLogsCmd       `cmd:"" help:"Print what the handlers of a task have logged."`
 	Cancel     tasksCancelCmd     `cmd:"" help:"Cancel tasks that have not ended."`
 	Retry      tasksRetryCmd      `cmd:"" help:"Run tasks again that ended without success."`
 	Trigger    tasksTriggerCmd    `cmd:"" help:"Run tasks now, whatever they wait for."`
@@ -105,32 +106,55 @@ type tasksShowCmd struct {
 func (tasksShowCmd) Help() string {
 	return `Example: ax tasks show 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --db sqlite:ax.db
 
-JSON: task {id, run, kind, ...}, payload_base64, history[] (version, at, from, to, event, ...).`
+JSON: task {id, run, kind, ...}, payload_base64, result_base64, progress {done, total, at,
+execution_id} or null, output_base64, executions[] (execution_id, attempt, outcome, ...), history[]
+(version, at, from, to, event, ...), log[] (the last lines: execution_id, seq, at, level, text).`
 }
 
-// Run prints the task and its history.
+// shown is all that is known of a task.
+type shown struct {
+	task       task.Task
+	progress   *task.Progress // nil: no execution has said anything
+	executions []task.Execution
+	history    []task.Entry
+	log        []task.LogLine // the last lines
+}
+
+// look reads all that is known of a task.
+func look(a *app, s *ax.Scheduler, id ax.ID) (v shown, err error) {
+	if v.task, err = s.Get(a.ctx, id); err != nil {
+		return v, err
+	}
+	if v.history, err = s.History(a.ctx, id); err != nil {
+		return v, err
+	}
+	v.executions = task.Executions(v.history)
+	p, err := s.Progress(a.ctx, id)
+	switch {
+	case err == nil:
+		v.progress = &p
+	case !errors.Is(err, ax.ErrNotFound):
+		return v, err
+	}
+	v.log, err = s.Logs(a.ctx, ax.LogFilter{Task: id, Newest: true, Limit: shownLines})
+	return v, err
+}
+
+// Run prints the task, its attempts, its history and the end of its log.
 func (c *tasksShowCmd) Run(a *app) error {
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	return c.with(a, func(s *ax.Scheduler) error {
-		t, err := s.Get(a.ctx, id)
-		if err != nil {
+		v, err := look(a, s, id)
+		switch {
+		case err != nil:
 			return err
+		case c.JSON:
+			return printJSON(a.out, v.json())
 		}
-		h, err := s.History(a.ctx, id)
-		if err != nil {
-			return err
-		}
-		if !c.JSON {
-			return printTask(a.out, &t, h)
-		}
-		return printJSON(a.out, struct {
-			Task    taskJSON    `json:"task"`
-			Payload []byte      `json:"payload_base64"`
-			History []entryJSON `json:"history"`
-		}{toJSON(&t), append([]byte{}, t.Payload...), entriesJSON(h)})
+		return v.print(a.out)
 	})
 }
 

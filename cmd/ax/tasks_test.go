@@ -129,7 +129,7 @@ func TestShowOptions(t *testing.T) {
 		Labels: map[string]string{"zone": "eu", "app": "web"}, Mutable: task.Mutable{Run: 2}}
 	show := func() string {
 		var b strings.Builder
-		if err := printTask(&b, &row, nil); err != nil {
+		if err := (&shown{task: row}).print(&b); err != nil {
 			t.Fatal(err)
 		}
 		return strings.Join(strings.Fields(b.String()), " ")

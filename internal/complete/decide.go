@@ -100,6 +100,9 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 	switch {
 	case r.Outcome == task.OutSucceeded:
 		m.Error, m.Result = "", r.Result
+		if plant.On(plant.OutputForgotten) {
+			m.Result = nil
+		}
 		tr.Then(task.Succeed, 0, "")
 	case t.CancelAsked != 0 && silent && p.once():
 		m.Error = r.Error

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
+	"github.com/ax-sched/ax/internal/plant"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -229,7 +230,7 @@ func (c *Collector) take(n int) (b batch) {
 func (c *Collector) written(b batch, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err == nil {
+	if err == nil || plant.On(plant.NotesDropped) {
 		for i := range b {
 			c.held -= b[i].bytes
 		}

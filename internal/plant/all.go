@@ -8,7 +8,8 @@ func All() []string {
 		WindowIgnored, HistoryMissing, CursorKept, FireFromNow, SkipRuns, MisfireRuns,
 		MisfireUncapped, PauseIgnored, FireTwice, OutcomeUnchecked, FailureUncounted,
 		OverlapIgnored, QueueLetsGo, LineIgnored, LineForgotten,
-		OutcomeDropped, ClaimDropped, NotDueDropped, NotDueSpins, SuspectsSpin,
+		OutcomeDropped, NotesDropped, OutputForgotten, ClaimDropped, NotDueDropped, NotDueSpins,
+		SuspectsSpin,
 		StartLate, StartDuplicate, RecoverByTime, LostAtOnce, HandBackRunning,
 		HeartbeatFirst, SlotLeak, HoldIgnored, CallsHang}
 }

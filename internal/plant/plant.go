@@ -49,6 +49,10 @@ const (
 	LineForgotten = "line-forgotten"
 	// OutcomeDropped: outcomes that meet a store error are not tried again.
 	OutcomeDropped = "outcome-dropped"
+	// NotesDropped: notes that meet a store error are not tried again.
+	NotesDropped = "notes-dropped"
+	// OutputForgotten: the output of a handler is not the result of its task.
+	OutputForgotten = "output-forgotten"
 	// ClaimDropped: tasks whose claim meets a store error are not tried again.
 	ClaimDropped = "claim-dropped"
 	// NotDueDropped: a task that is not due yet by the store's clock is not waited for.

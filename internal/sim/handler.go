@@ -104,6 +104,8 @@ func (p *process) handle(ctx context.Context, t *ax.Task) error {
 	if x == nil {
 		return nil
 	}
+	ax.Progress(ctx, 1, 2)
+	ax.Logger(ctx).Info(lineBegins)
 	told := func() {
 		w.lock()
 		defer w.mu.Unlock()
@@ -128,7 +130,23 @@ func (p *process) handle(ctx context.Context, t *ax.Task) error {
 	w.log(p, "handler of %s execution %s ends: %s (cut short: %v)", t.ID, t.ExecutionID,
 		s.end.kind, cut)
 	w.mu.Unlock()
+	if err := p.speak(ctx, t, s.end); err != nil {
+		return err
+	}
 	return s.end.deliver()
+}
+
+// The lines that each handler logs.
+const (
+	lineBegins = "begins"
+	lineEnds   = "ends: "
+)
+
+// speak says the last words of a handler.
+func (p *process) speak(ctx context.Context, t *ax.Task, v verdict) error {
+	ax.Progress(ctx, 2, 2)
+	ax.Logger(ctx).Info(lineEnds + v.kind.String())
+	return ax.Output(ctx, []byte(t.ExecutionID.String()))
 }
 
 // toil works, and reports whether it ended because the context did.

@@ -27,6 +27,7 @@ type process struct {
 	over       bool // it is dead, or has ended
 	overAt     time.Duration
 	stopping   bool
+	lasted     bool // it lived when everything was done
 	stopAt     time.Duration
 	still      chan struct{} // while it is paused; closed when it goes on
 	down       outage

@@ -170,6 +170,41 @@ func (l *link) Expired(ctx context.Context, limit int) ([]task.Task, error) {
 	})
 }
 
+// Note implements store.Noter.
+func (l *link) Note(ctx context.Context, notes []store.Note) error {
+	ids := make([]task.ID, len(notes))
+	for i := range notes {
+		ids[i] = notes[i].TaskID
+	}
+	_, err := reach(ctx, l, "note", func(ctx context.Context) (none, error) {
+		before, err := l.st().Tasks(ctx, ids)
+		if err != nil {
+			return none{}, err
+		}
+		if err := l.st().Note(ctx, notes); err != nil {
+			return none{}, err
+		}
+		after, err := l.st().Tasks(ctx, ids)
+		l.w.c.noted(l.p, notes, before, after)
+		return only(err)
+	})
+	return err
+}
+
+// Notes implements store.Noter.
+func (l *link) Notes(ctx context.Context, ids []task.ID) ([]task.Progress, error) {
+	return reach(ctx, l, "notes", func(ctx context.Context) ([]task.Progress, error) {
+		return l.st().Notes(ctx, ids)
+	})
+}
+
+// Logs implements store.Noter.
+func (l *link) Logs(ctx context.Context, q store.LogQuery) ([]task.LogLine, error) {
+	return reach(ctx, l, "logs", func(ctx context.Context) ([]task.LogLine, error) {
+		return l.st().Logs(ctx, q)
+	})
+}
+
 // PutJob implements store.JobStore.
 func (l *link) PutJob(ctx context.Context, j task.Job) (task.Job, error) {
 	return reach(ctx, l, "put job", func(ctx context.Context) (task.Job, error) {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/memory"
 	"github.com/ax-sched/ax/task"
 )
@@ -243,6 +244,11 @@ func (w *world) drain() {
 	}
 	w.mu.Unlock()
 	w.baseline()
+	w.lock()
+	for _, p := range w.alive {
+		p.lasted = !p.stopping
+	}
+	w.mu.Unlock()
 }
 
 // baseline checks that the memory of the nodes holds nothing once there is nothing to do (I21).
@@ -334,6 +340,15 @@ func (w *world) finish() outcome {
 			w.c.fail("I9", "history: %v", err)
 		}
 		w.c.row(&rows[i], log)
+		lines, err := w.st.Logs(ctx, store.LogQuery{Task: rows[i].ID, Limit: 1000})
+		if err != nil {
+			w.c.fail("I26", "logs: %v", err)
+		}
+		progress, err := w.st.Notes(ctx, []task.ID{rows[i].ID})
+		if err != nil {
+			w.c.fail("I26", "notes: %v", err)
+		}
+		w.c.said(&rows[i], lines, progress)
 	}
 	w.c.done(all)
 	return outcome{seed: w.seed, bad: w.c.bad, seen: w.c.seen, trace: w.trace, tasks: all}

@@ -104,7 +104,8 @@ func expected() []string {
 		"fire of a changed job", "slots full", "dead exhausted", "dead permanent", "dead poison",
 		"held lost", "held unreported", "held interrupted", "rerun", "settle", "give_up", "redrive",
 		"trigger", "reschedule", "expire", "skipped late",
-		"suspect runs", "note", "answer lost: note", "answer lost: insert", "answer lost: apply", "answer lost: fire",
+		"suspect runs", "note", "answer lost: note",
+		"answer lost: insert", "answer lost: apply", "answer lost: fire",
 		"answer lost: install", "answer lost: register", "answer lost: acquire", "answer lost: put job")
 }
 

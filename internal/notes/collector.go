@@ -55,10 +55,10 @@ type Collector struct {
 	dirty, hurry, retry chan struct{}
 
 	mu    sync.Mutex
-	queue []*Execution // with something to write, the oldest first
-	busy  bool         // a round is under way
-	held  int          // bytes
-	lost  int          // lines and outputs dropped since they were last told of
+	queue []*said // with something to write, the oldest first
+	busy  bool    // a round is under way
+	held  int     // bytes
+	lost  int     // lines and outputs dropped since they were last told of
 	empty chan struct{}
 }
 
@@ -195,7 +195,7 @@ type batch []taken
 
 // taken is the note of one execution, and how many of its bytes were held.
 type taken struct {
-	e     *Execution
+	s     *said
 	note  store.Note
 	bytes int
 	lost  int // the first line of the note tells of so many that were dropped
@@ -215,7 +215,7 @@ func (c *Collector) take(n int) (b batch) {
 	defer c.mu.Unlock()
 	n, bytes := min(n, maxBatch), 0
 	for len(b) < min(n, len(c.queue)) && (bytes < maxBytes) {
-		t := c.queue[len(b)].take()
+		t := c.queue[len(b)].take(c.cfg.Now)
 		bytes += t.bytes
 		b = append(b, t)
 	}
@@ -236,12 +236,12 @@ func (c *Collector) written(b batch, err error) {
 		}
 		return
 	}
-	back := make([]*Execution, 0, len(b)+len(c.queue))
+	back := make([]*said, 0, len(b)+len(c.queue))
 	for i := range b {
-		b[i].restore()
-		if !b[i].e.said().queued {
-			b[i].e.said().queued = true
-			back = append(back, b[i].e)
+		c.held -= b[i].restore()
+		if !b[i].s.queued {
+			b[i].s.queued = true
+			back = append(back, b[i].s)
 		}
 	}
 	// One that has said more meanwhile stands in the queue already.
@@ -249,16 +249,15 @@ func (c *Collector) written(b batch, err error) {
 	c.shrink()
 }
 
-// add puts an execution into the queue if it is not there; the caller holds the lock.
-func (c *Collector) add(e *Execution, bytes int) {
+// add puts what an execution has said into the queue if it is not there; the caller holds the lock.
+func (c *Collector) add(s *said, bytes int) {
 	if c.cfg.Store == nil {
 		return
 	}
-	s := e.said()
 	if !s.queued {
 		s.queued = true
 		bytes += entryBytes
-		c.queue = append(c.queue, e)
+		c.queue = append(c.queue, s)
 		raise(c.dirty)
 	}
 	s.bytes += bytes
@@ -270,7 +269,7 @@ func (c *Collector) add(e *Execution, bytes int) {
 // the lines of those that run. The caller holds the lock.
 func (c *Collector) shrink() {
 	kept := c.queue[:0:0]
-	for i, e := range c.queue {
+	for i, s := range c.queue {
 		if c.held <= c.cfg.Held {
 			if i == 0 {
 				return
@@ -278,12 +277,14 @@ func (c *Collector) shrink() {
 			kept = append(kept, c.queue[i:]...)
 			break
 		}
-		if e.said().ended {
-			c.lost += e.forget()
-			continue
+		drop := s.dropLines
+		if s.ended {
+			drop = s.forget
+		} else {
+			kept = append(kept, s)
 		}
-		c.lost += e.dropLines()
-		kept = append(kept, e)
+		lost, freed := drop()
+		c.lost, c.held = c.lost+lost, c.held-freed
 	}
 	c.queue = kept
 }

@@ -161,7 +161,7 @@ func TestWrittenOnceASecond(t *testing.T) {
 		if out := silent.End(); out != nil {
 			t.Errorf("a silent execution has the output %q", out)
 		}
-		if silent.state.Load() == nil || silent.said().id != (task.ID{}) {
+		if silent.state.Load() == nil || silent.state.Load().id != (task.ID{}) {
 			t.Error("a silent execution keeps more than that it has ended")
 		}
 		time.Sleep(time.Hour)

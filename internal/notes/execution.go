@@ -28,7 +28,8 @@ type Execution struct {
 	state atomic.Pointer[said]
 }
 
-// said is what an execution has said; the lock of the collector guards it.
+// said is what an execution has said; the lock of the collector guards it. It does not lead to the
+// task: what waits for a store that is away must not hold payloads.
 type said struct {
 	id, task task.ID
 	queued   bool
@@ -53,9 +54,6 @@ type said struct {
 	left     int   // lines that fell out of the ring
 	lastLeft int64 // the Seq of the last of them
 }
-
-// said returns what the execution has said so far, if anything.
-func (e *Execution) said() *said { return e.state.Load() }
 
 // open locks the collector and returns what the execution has said. After its end it returns nil
 // and locks nothing.
@@ -88,7 +86,7 @@ func (e *Execution) Progress(done, total int64) {
 	defer e.C.mu.Unlock()
 	s.done, s.total = max(done, 0), max(total, 0)
 	s.touch(e.C.cfg.Now())
-	e.C.add(e, 0)
+	e.C.add(s, 0)
 }
 
 // ErrEnded: the attempt has ended, so nothing reads its output any more.
@@ -120,7 +118,7 @@ func (e *Execution) Output(v any) error {
 	}
 	s.output, s.newOutput = b, true
 	s.touch(e.C.cfg.Now())
-	e.C.add(e, more)
+	e.C.add(s, more)
 	return nil
 }
 
@@ -140,7 +138,7 @@ func (e *Execution) line(level slog.Level, text string) {
 	if !s.full && s.head+n <= headBytes {
 		s.head += n
 		s.lines = append(s.lines, l)
-		e.C.add(e, n)
+		e.C.add(s, n)
 		return
 	}
 	s.full = true
@@ -174,7 +172,7 @@ func (e *Execution) End() []byte {
 	}
 	s.lines = append(s.lines, s.ring...)
 	if s.ringSize > 0 {
-		e.C.add(e, s.ringSize)
+		e.C.add(s, s.ringSize)
 	}
 	s.ring, s.ended = nil, true
 	if s.queued {
@@ -186,10 +184,11 @@ func (e *Execution) End() []byte {
 // silent is the state of executions that have ended without a word.
 var silent = &said{ended: true}
 
-// take returns what waits to be written; the caller holds the lock.
-func (e *Execution) take() taken {
-	s := e.said()
-	t := taken{e: e, bytes: s.bytes, lost: s.lost, note: store.Note{
+// The rest is called with the lock of the collector held.
+
+// take returns what waits to be written.
+func (s *said) take(now func() task.Time) taken {
+	t := taken{s: s, bytes: s.bytes, lost: s.lost, note: store.Note{
 		Progress: task.Progress{TaskID: s.task, ExecutionID: s.id, Done: s.done, Total: s.total,
 			At: s.at},
 		Changed: s.changed, NewOutput: s.newOutput, Lines: s.lines}}
@@ -197,38 +196,40 @@ func (e *Execution) take() taken {
 		t.note.Output = s.output
 	}
 	if s.lost > 0 {
-		t.note.Lines = append([]task.LogLine{{Seq: s.last, At: e.C.cfg.Now(), Level: slog.LevelWarn,
+		t.note.Lines = append([]task.LogLine{{Seq: s.last, At: now(), Level: slog.LevelWarn,
 			Text: fmt.Sprintf("%d lines were dropped here: the store did not take them in time",
 				s.lost)}}, s.lines...)
 	}
-	s.queued, s.changed, s.newOutput, s.lines, s.lost, s.bytes = false, false, false, nil, 0, 0
+	s.settle()
 	return t
 }
 
-// restore puts back what was not written; the caller holds the lock.
-func (t *taken) restore() {
-	s := t.e.said()
-	lines := t.note.Lines
+// settle says that nothing waits to be written.
+func (s *said) settle() {
+	s.queued, s.changed, s.newOutput, s.lines, s.lost, s.bytes = false, false, false, nil, 0, 0
+}
+
+// restore puts back what was not written, and returns how many bytes were replaced meanwhile.
+func (t *taken) restore() (freed int) {
+	s, lines := t.s, t.note.Lines
 	if t.lost > 0 {
 		lines = lines[1:]
 	}
 	s.lines = append(lines[:len(lines):len(lines)], s.lines...)
 	s.lost += t.lost
-	s.bytes += t.bytes
-	if t.note.NewOutput && s.newOutput { // replaced meanwhile
-		s.bytes -= len(t.note.Output)
-		t.e.C.held -= len(t.note.Output)
+	if t.note.NewOutput && s.newOutput {
+		freed = len(t.note.Output)
 	}
+	s.bytes += t.bytes - freed
 	s.changed = s.changed || t.note.Changed
 	s.newOutput = s.newOutput || t.note.NewOutput
+	return freed
 }
 
-// dropLines drops the lines that wait, and returns how many; the caller holds the lock.
-func (e *Execution) dropLines() int {
-	s := e.said()
-	n, freed := len(s.lines), 0
-	if n == 0 {
-		return 0
+// dropLines drops the lines that wait, and returns how many they were and how many bytes.
+func (s *said) dropLines() (n, freed int) {
+	if n = len(s.lines); n == 0 {
+		return 0, 0
 	}
 	for i := range s.lines {
 		freed += size(&s.lines[i])
@@ -238,18 +239,15 @@ func (e *Execution) dropLines() int {
 	s.lines = nil
 	freed = min(freed, s.bytes)
 	s.bytes -= freed
-	e.C.held -= freed
-	return n
+	return n, freed
 }
 
-// forget drops all that waits, and returns how many things; the caller holds the lock.
-func (e *Execution) forget() int {
-	s := e.said()
-	n := len(s.lines)
+// forget drops all that waits, and returns how many things that was and how many bytes.
+func (s *said) forget() (n, freed int) {
+	n, freed = len(s.lines), s.bytes
 	if s.newOutput {
 		n++
 	}
-	e.C.held -= s.bytes
-	s.queued, s.changed, s.newOutput, s.lines, s.lost, s.bytes = false, false, false, nil, 0, 0
-	return n
+	s.settle()
+	return n, freed
 }

@@ -1,6 +1,7 @@
 package ax
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -48,8 +49,8 @@ type Config struct {
 	// panics, the text is withheld. Default: nil, none.
 	Redact func(text string) string
 
-	// Retention says how long finished tasks stay; the leader deletes them with their history, by
-	// and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes that may
+	// Retention says how long finished tasks stay; the leader deletes them with their history and
+	// logs, by and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes that may
 	// lead.
 	Retention Retention
 
@@ -94,63 +95,37 @@ type Keep = store.Keep
 // many that are due later are held for all priorities together.
 const loadedTasks = 100_000
 
+// withDefaults sets what is not set and reports every wrong field, not only the first.
 func (c Config) withDefaults() (Config, error) {
-	def := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
-	}
-	def(&c.Tick, time.Millisecond)
-	def(&c.Window, 5*time.Minute)
-	def(&c.Poll, min(2*time.Second, c.Window/2))
-	def(&c.Sweep, 5*time.Second)
-	def(&c.LeaseTTL, 10*time.Second)
-	def(&c.ExecutorTTL, 30*time.Second)
-	def(&c.Heartbeat, c.ExecutorTTL/3)
-	def(&c.Grace, 10*time.Second)
-	def(&c.ZombieWait, time.Minute)
-	if c.Slots == 0 {
-		c.Slots = 256
-	}
-	if c.Group == "" {
-		c.Group = "default"
-	}
-	c.Retention.Kinds, c.Retention.Jobs = maps.Clone(c.Retention.Kinds), maps.Clone(c.Retention.Jobs)
-	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
-	if c.Logger == nil {
-		c.Logger = slog.Default()
-	}
-	if c.LogLevel == nil {
-		c.LogLevel = slog.LevelInfo
-	}
-	return c, c.validate()
-}
-
-// validate reports every wrong field, not only the first.
-func (c Config) validate() error {
 	var errs []error
 	bad := func(field, format string, args ...any) {
 		errs = append(errs, &InputError{Field: "Config." + field,
 			Reason: fmt.Sprintf(format, args...)})
 	}
-	for _, f := range []struct {
-		name     string
-		d        time.Duration
-		min, max time.Duration
-	}{
-		{"Tick", c.Tick, time.Millisecond, time.Second},
-		{"Window", c.Window, time.Second, 24 * time.Hour},
-		{"Poll", c.Poll, 10 * time.Millisecond, min(time.Minute, c.Window/2)},
-		{"Sweep", c.Sweep, 10 * time.Millisecond, 10 * time.Minute},
-		{"LeaseTTL", c.LeaseTTL, 300 * time.Millisecond, 10 * time.Minute},
-		{"ExecutorTTL", c.ExecutorTTL, 300 * time.Millisecond, time.Hour},
-		{"Heartbeat", c.Heartbeat, 100 * time.Millisecond, c.ExecutorTTL / 2},
-		{"Grace", c.Grace, time.Millisecond, 24 * time.Hour},
-		{"ZombieWait", c.ZombieWait, time.Millisecond, 24 * time.Hour},
-	} {
-		if f.d < f.min || f.d > f.max {
-			bad(f.name, "is %s; use %s to %s", f.d, f.min, f.max)
+	span := func(field string, d *time.Duration, usual, least, most time.Duration) {
+		if *d == 0 {
+			*d = usual
 		}
+		if *d < least || *d > most {
+			bad(field, "is %s; use %s to %s", *d, least, most)
+		}
+	}
+	span("Tick", &c.Tick, time.Millisecond, time.Millisecond, time.Second)
+	span("Window", &c.Window, 5*time.Minute, time.Second, 24*time.Hour)
+	half := c.Window / 2
+	span("Poll", &c.Poll, min(2*time.Second, half), 10*time.Millisecond, min(time.Minute, half))
+	span("Sweep", &c.Sweep, 5*time.Second, 10*time.Millisecond, 10*time.Minute)
+	span("LeaseTTL", &c.LeaseTTL, 10*time.Second, 300*time.Millisecond, 10*time.Minute)
+	span("ExecutorTTL", &c.ExecutorTTL, 30*time.Second, 300*time.Millisecond, time.Hour)
+	span("Heartbeat", &c.Heartbeat, c.ExecutorTTL/3, 100*time.Millisecond, c.ExecutorTTL/2)
+	span("Grace", &c.Grace, 10*time.Second, time.Millisecond, 24*time.Hour)
+	span("ZombieWait", &c.ZombieWait, time.Minute, time.Millisecond, 24*time.Hour)
+	c.Slots, c.Group = cmp.Or(c.Slots, 256), cmp.Or(c.Group, "default")
+	c.Retention.Kinds, c.Retention.Jobs = maps.Clone(c.Retention.Kinds), maps.Clone(c.Retention.Jobs)
+	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
+	c.Logger = cmp.Or(c.Logger, slog.Default())
+	if c.LogLevel == nil {
+		c.LogLevel = slog.LevelInfo
 	}
 	if slices.ContainsFunc(c.Middleware, func(m Middleware) bool { return m == nil }) {
 		bad("Middleware", "has a nil; leave it out")
@@ -162,5 +137,5 @@ func (c Config) validate() error {
 		task.CheckName("Config.NodeID", c.NodeID, true),
 		task.CheckName("Config.Group", c.Group, false),
 		task.CheckName("Config.Service", c.Service, true))
-	return errors.Join(errs...)
+	return c, errors.Join(errs...)
 }

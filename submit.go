@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/ax-sched/ax/internal/kinds"
@@ -153,13 +154,12 @@ func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, err
 		return nil, err
 	}
 	out := make([]Result, 0, len(rows))
-	for len(rows) > 0 {
-		n := min(len(rows), maxSubmit)
-		res, err := s.insert(ctx, rows[:n])
+	for part := range slices.Chunk(rows, maxSubmit) {
+		res, err := s.insert(ctx, part)
 		if err != nil {
 			return out, err
 		}
-		out, rows = append(out, res...), rows[n:]
+		out = append(out, res...)
 	}
 	return out, nil
 }

@@ -50,8 +50,8 @@ type Config struct {
 	Redact func(text string) string
 
 	// Retention says how long finished tasks stay; the leader deletes them with their history and
-	// logs, by and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes that may
-	// lead.
+	// logs, by and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes
+	// that may lead.
 	Retention Retention
 
 	// Tick is the resolution of due times, 1 ms (default) to 1 s.

@@ -31,8 +31,8 @@
 // blocked goroutines remain". The store in memory refuses [ax.Scheduler.SubmitTx] and
 // [ax.CompleteTx]; test those without Run, on a SQLite file in t.TempDir() or on your database.
 //
-// What a handler says with [ax.Progress], [ax.Output] and [ax.Logger] can be read when it has ended;
-// while it runs, a second later: Advance(time.Second) first.
+// What a handler says with [ax.Progress], [ax.Output] and [ax.Logger] can be read when it has
+// ended; while it runs, a second later: Advance(time.Second) first.
 //
 // Ids and the jitter of retries come from a seed, so that they are the same each time; the order of
 // handlers that run at the same instant is not.

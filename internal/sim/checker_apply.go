@@ -64,8 +64,10 @@ func (c *checker) refused(tr *task.Transition, res store.Result) {
 			ok = ok || busy
 		}
 	case store.Locked:
-		ok = true
-		c.kinds[r.Kind] = c.at
+		// A row that does not exist is not locked; whoever writes to it is told of at its start.
+		if ok = true; r != nil {
+			c.kinds[r.Kind] = c.at
+		}
 	}
 	if !ok {
 		c.fail("I8", "a transition of %s from version %d was refused as %s without a reason",

@@ -11,10 +11,11 @@ import (
 // to a task together with it.
 type Noter interface {
 	// Note writes what executions have said, in one transaction; at most one note of each
-	// execution in a call. Repeating a call changes nothing. Progress and output are kept of the
-	// execution that the row of the task has as its last one, and an earlier At of it writes
-	// neither. Log lines are kept of the last [LogExecutions] of a task: a line with the Seq 1 of
-	// another one deletes those before. Notes of tasks that do not exist are dropped.
+	// execution in a call. Repeating a call changes nothing. Progress and output are kept of one
+	// execution of a task: the last one, by its row, as soon as that says something, until then the
+	// one with the largest id; an earlier At of the same one writes neither. Log lines are kept of
+	// the last [LogExecutions] of a task: a line with the Seq 1 of another one deletes those
+	// before. Notes of tasks that do not exist are dropped.
 	Note(ctx context.Context, notes []Note) error
 	// Notes returns what is kept of these tasks, in any order; those that said nothing are left
 	// out.

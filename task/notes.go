@@ -9,7 +9,7 @@ const (
 )
 
 // Progress is how far the last execution of a task that said so has come, and its output so far.
-// A failed attempt leaves it as it was.
+// A failed attempt leaves it as it was, until another one says something.
 type Progress struct {
 	TaskID      ID
 	ExecutionID ID

@@ -36,7 +36,7 @@ func (r *row) note(n *store.Note) {
 	}
 	was := r.notes.progress
 	same := was.ExecutionID == n.ExecutionID
-	if n.Changed && n.ExecutionID == r.ExecutionID && (!same || n.At >= was.At) {
+	if n.Changed && r.counts(n) {
 		now := n.Progress
 		now.Output = nil
 		switch {
@@ -72,6 +72,20 @@ func (n *notes) trim() {
 			return
 		}
 	}
+}
+
+// counts reports whether the progress in a note replaces what is kept.
+func (r *row) counts(n *store.Note) bool {
+	was := &r.notes.progress
+	switch {
+	case was.ExecutionID == n.ExecutionID:
+		return n.At >= was.At
+	case n.ExecutionID == r.ExecutionID || was.ExecutionID.IsZero():
+		return true
+	case was.ExecutionID == r.ExecutionID:
+		return false
+	}
+	return bytes.Compare(was.ExecutionID[:], n.ExecutionID[:]) < 0
 }
 
 func compareLines(a, b task.LogLine) int {

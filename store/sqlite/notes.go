@@ -36,8 +36,9 @@ func (s *Store) Note(ctx context.Context, notes []store.Note) error {
 // note writes what one execution has said, if its task exists.
 func (t *tx) note(o *store.Note) error {
 	var n int64
+	var last task.ID
 	found, err := one(t.conn, findTask, func(q *lite.Stmt) { q.Blob(1, o.TaskID[:]) },
-		func(q *lite.Stmt) { n = q.ColInt(0) })
+		func(q *lite.Stmt) { n, last = q.ColInt(0), readID(q, 5) })
 	if err != nil || !found {
 		return err
 	}
@@ -49,8 +50,8 @@ func (t *tx) note(o *store.Note) error {
 			q.Int(4, o.Total)
 			q.Blob(5, o.Output)
 			q.Int(6, n)
-			q.Blob(7, o.TaskID[:])
-			q.Int(8, flag(o.NewOutput))
+			q.Int(7, flag(o.NewOutput))
+			q.Blob(8, last[:])
 		})
 		if err != nil {
 			return err

@@ -25,7 +25,7 @@ var planned = []struct{ name, query string }{
 	{"latestEntry", latestEntry},
 	{"selectHistory", selectHistory}, {"countTasks", countTasks}, {"selectToken", selectToken},
 	{"pageTasks", pageTasks}, {"pruneTask", pruneTask}, {"pruneSpec", pruneSpec},
-	{"noteProgress", noteProgress}, {"trimLog", trimLog}, {"selectNotes", selectNotes},
+	{"trimLog", trimLog}, {"selectNotes", selectNotes},
 	{"selectLog", selectLog}, {"selectLogNewest", selectLogNewest},
 	{"selectRunLog", selectRunLog}, {"selectRunLogNewest", selectRunLogNewest},
 	{"pruneProgress", pruneProgress}, {"pruneLog", pruneLog},

@@ -1,16 +1,18 @@
 package sqlite
 
-// noteProgress keeps the progress ?2 ... of the execution ?1 of task ?7 if that is its last one;
-// without ?8 the output of the same execution stays.
+// noteProgress keeps the progress of an execution of task ?6, whose last execution is ?8, unless
+// that has said something, or a later one has. Without ?7 the output of the same execution stays.
 const noteProgress = `
 INSERT INTO ax_progress (n, execution_id, at, done, total, output)
-SELECT n, ?1, ?2, ?3, ?4, CASE WHEN ?8 THEN ?5 END FROM ax_tasks
-WHERE n = ?6 AND id = ?7 AND execution_id = ?1
+VALUES (?6, ?1, ?2, ?3, ?4, CASE WHEN ?7 THEN ?5 END)
 ON CONFLICT (n) DO UPDATE SET execution_id = excluded.execution_id, at = excluded.at,
   done = excluded.done, total = excluded.total,
-  output = CASE WHEN ?8 OR ax_progress.execution_id <> excluded.execution_id THEN excluded.output
+  output = CASE WHEN ?7 OR ax_progress.execution_id <> excluded.execution_id THEN excluded.output
     ELSE ax_progress.output END
-WHERE ax_progress.execution_id <> excluded.execution_id OR ax_progress.at <= excluded.at`
+WHERE CASE WHEN ax_progress.execution_id = excluded.execution_id THEN ax_progress.at <= excluded.at
+  WHEN excluded.execution_id = ?8 THEN 1
+  WHEN ax_progress.execution_id = ?8 THEN 0
+  ELSE ax_progress.execution_id < excluded.execution_id END`
 
 const noteLine = `
 INSERT INTO ax_logs (n, execution_id, seq, at, level, text) VALUES (?1, ?2, ?3, ?4, ?5, ?6)

@@ -14,6 +14,7 @@ import (
 var noteTests = []test{
 	{"Progress", testNoteProgress},
 	{"LastExecutionCounts", testNoteExecutions},
+	{"LaterExecutionCounts", testNoteOrder},
 	{"LogOrderAndPages", testNoteLog},
 	{"LogOfFewExecutions", testNoteTrim},
 	{"UnknownTask", testNoteUnknown},
@@ -145,8 +146,8 @@ func testNoteExecutions(t *testing.T, s Full) {
 	}
 	second := mustApply(t, s, follow(&waits, task.ClaimLocal))
 	note(t, s, progress(first, 600, 6))
-	if p, _ := noted(t, s, first.ID); p.Done != 5 {
-		t.Errorf("a note of an execution that is no longer the last one: %+v", p)
+	if p, _ := noted(t, s, first.ID); p.Done != 6 || string(p.Output) != "first" {
+		t.Errorf("the last words of the first execution, before the first ones of the second: %+v", p)
 	}
 	note(t, s, progress(second, 400, 1)) // the clock of another process
 	if p, _ := noted(t, s, first.ID); p.Done != 1 || p.Output != nil ||
@@ -161,6 +162,49 @@ func testNoteExecutions(t *testing.T, s Full) {
 	}
 	if ls := lines(t, s, store.LogQuery{Task: first.ID}); len(ls) != 1 || ls[0].Text != "late" {
 		t.Errorf("the line of the first execution: %+v", ls)
+	}
+}
+
+// testNoteOrder: of executions that are not the last one the later one counts, whatever comes first
+// and in how many calls; and none against the last one, whose id may be smaller than theirs.
+func testNoteOrder(t *testing.T, s Full) {
+	var early, late task.Task
+	with := func(row task.Task, execution task.ID) task.Task {
+		row.ExecutionID = execution
+		return row
+	}
+	for _, tt := range []struct {
+		name  string
+		calls func() [][]store.Note
+	}{
+		{"in order", func() [][]store.Note {
+			return [][]store.Note{{progress(early, 9, 1)}, {progress(late, 1, 2)}}
+		}},
+		{"backwards", func() [][]store.Note {
+			return [][]store.Note{{progress(late, 1, 2)}, {progress(early, 9, 1)}}
+		}},
+		{"at once", func() [][]store.Note {
+			return [][]store.Note{{progress(late, 1, 2), progress(early, 9, 1)}}
+		}},
+	} {
+		a, b := newID(), newID()
+		row := runs(t, s) // its own id is larger
+		c := newID()
+		early, late = with(row, a), with(row, b)
+		for _, call := range tt.calls() {
+			note(t, s, call...)
+		}
+		if p, _ := noted(t, s, row.ID); p.Done != 2 || p.ExecutionID != b {
+			t.Errorf("%s: %+v; want that of the later execution", tt.name, p)
+		}
+		note(t, s, progress(with(row, c), 1, 3), progress(row, 1, 4))
+		if p, _ := noted(t, s, row.ID); p.Done != 4 || p.ExecutionID != row.ExecutionID {
+			t.Errorf("%s, then the last one: %+v", tt.name, p)
+		}
+		note(t, s, progress(with(row, c), 5, 5))
+		if p, _ := noted(t, s, row.ID); p.Done != 4 {
+			t.Errorf("%s: against the last one counts %+v", tt.name, p)
+		}
 	}
 }
 

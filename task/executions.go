@@ -27,6 +27,17 @@ func (x *Execution) Took() time.Duration {
 	return max(x.FinishedAt.Sub(x.StartedAt), 0)
 }
 
+// Class is "retryable" or "permanent" of a failure, else "".
+func (x *Execution) Class() string {
+	switch {
+	case x.Outcome != OutFailed:
+		return ""
+	case x.Permanent:
+		return "permanent"
+	}
+	return "retryable"
+}
+
 // Executions returns the executions that a task's history tells of, the first one first. h is in
 // the order of versions; where its beginning is missing, so are the executions that began there.
 func Executions(h []Entry) []Execution {

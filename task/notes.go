@@ -1,6 +1,10 @@
 package task
 
-import "log/slog"
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+)
 
 // Limits of what handlers may say while they run.
 const (
@@ -18,6 +22,18 @@ type Progress struct {
 	At          Time   // when the execution last said something, by its process
 }
 
+// String is "3 of 4 (75 %)", "3" where the total is not known, and "" where nothing was said of it.
+func (p *Progress) String() string {
+	switch {
+	case p.Done == 0 && p.Total == 0:
+		return ""
+	case p.Total == 0:
+		return fmt.Sprint(p.Done)
+	}
+	return fmt.Sprintf("%d of %d (%.0f %%)", p.Done, p.Total,
+		100*float64(p.Done)/float64(p.Total))
+}
+
 // LogLine is one line of the log of an execution.
 type LogLine struct {
 	TaskID      ID
@@ -26,4 +42,20 @@ type LogLine struct {
 	At          Time
 	Level       slog.Level
 	Text        string // the message and its attributes, as slog's text handler writes them
+}
+
+// Printable shows control characters other than tab and line feed by their symbols: a terminal must
+// not obey what a handler has logged.
+func Printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return r + 0x2400
+		case r >= 0x7f && r < 0xa0:
+			return 0xfffd
+		}
+		return r
+	}, s)
 }

@@ -92,25 +92,14 @@ func (v *shown) printTask(t io.Writer) {
 		line("result", payload(r.Result))
 	}
 	if p := v.progress; p != nil {
-		line("progress", progress(p))
+		if said := p.String(); said != "" {
+			line("progress", said+", said at "+formatTime(p.At))
+		}
 		if p.Output != nil && !bytes.Equal(p.Output, r.Result) {
 			line("output", payload(p.Output))
 		}
 	}
 	line("error", strings.ReplaceAll(r.Error, "\n", "\n\t"))
-}
-
-// progress is "" of an execution that has said nothing of it.
-func progress(p *task.Progress) string {
-	at := ", said at " + formatTime(p.At)
-	switch {
-	case p.Done == 0 && p.Total == 0:
-		return ""
-	case p.Total == 0:
-		return fmt.Sprintf("%d%s", p.Done, at)
-	}
-	return fmt.Sprintf("%d of %d (%.0f %%)%s", p.Done, p.Total,
-		100*float64(p.Done)/float64(p.Total), at)
 }
 
 func (v *shown) printExecutions(t io.Writer) {

@@ -123,28 +123,13 @@ func printLog(w io.Writer, lines []task.LogLine, asJSON bool) error {
 			}
 			continue
 		}
-		text := strings.ReplaceAll(harmless(l.Text), "\n", "\n    ")
+		text := strings.ReplaceAll(task.Printable(l.Text), "\n", "\n    ")
 		if _, err := fmt.Fprintf(w, "%s %-5s %s\n", formatTime(lines[i].At), l.Level,
 			text); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// harmless shows control characters other than tab and line feed by their symbols.
-func harmless(s string) string {
-	return strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n' || r == '\t':
-			return r
-		case r < ' ':
-			return r + 0x2400
-		case r >= 0x7f && r < 0xa0:
-			return 0xfffd
-		}
-		return r
-	}, s)
 }
 
 // executionJSON is an attempt as --json prints it.
@@ -165,14 +150,8 @@ type executionJSON struct {
 
 func toExecutionJSON(x *task.Execution) executionJSON {
 	j := executionJSON{ID: x.ID.String(), Run: x.Run, Attempt: x.Attempt, Executor: x.Executor,
-		Epoch: x.Epoch, Token: x.Token, Outcome: x.Outcome.String(), Error: x.Error,
+		Epoch: x.Epoch, Token: x.Token, Outcome: x.Outcome.String(), Class: x.Class(), Error: x.Error,
 		StartedAt: timeJSON(x.StartedAt), FinishedAt: timeJSON(x.FinishedAt)}
-	if x.Outcome == task.OutFailed {
-		j.Class = "retryable"
-		if x.Permanent {
-			j.Class = "permanent"
-		}
-	}
 	if x.StartedAt != 0 && x.FinishedAt != 0 {
 		ms := x.Took().Milliseconds()
 		j.DurationMS = &ms

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/cron"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type cronCmd struct {
@@ -97,7 +99,7 @@ func (c *cronNextCmd) Run(a *app) error {
 		return fmt.Errorf("%q: %w after %s", c.text(), cron.ErrNeverFires, from.Format(time.RFC3339))
 	}
 	if c.JSON {
-		return printJSON(a.out, struct {
+		return show.JSON(a.out, struct {
 			Expression string   `json:"expression"`
 			Zone       string   `json:"zone"`
 			From       string   `json:"from"`
@@ -151,7 +153,7 @@ func (c *cronExplainCmd) Run(a *app) error {
 		Words: s.ExplainIn(lang), Day: explainedDay{day.Runs, day.In(lang)},
 		Warnings: append([]string{}, s.WarningsIn(lang)...), Next: fires(s, from, 5)}
 	if c.JSON {
-		return printJSON(a.out, x)
+		return show.JSON(a.out, x)
 	}
 	_, err = fmt.Fprint(a.out, x.text(lang))
 	return err

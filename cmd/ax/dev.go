@@ -14,6 +14,8 @@ import (
 
 	"github.com/ax-sched/ax/internal/demo"
 	"github.com/ax-sched/ax/internal/group"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type devCmd struct {
@@ -80,7 +82,7 @@ func (c *devCmd) Run(a *app) (err error) {
 	case err != nil:
 		return err
 	case c.JSON:
-		err = printJSON(a.out, s)
+		err = show.JSON(a.out, s)
 	default:
 		err = s.Print(a.out, program())
 	}

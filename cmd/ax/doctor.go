@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/internal/doctor"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type doctorCmd struct {
@@ -49,7 +51,7 @@ func (c *doctorCmd) Run(a *app) error {
 	}
 	out.take(report, db.flag())
 	if c.JSON {
-		err = printJSON(a.out, out)
+		err = show.JSON(a.out, out)
 	} else {
 		_, err = fmt.Fprint(a.out, out.text())
 	}
@@ -74,7 +76,7 @@ func (c *doctorCmd) examine(ctx context.Context, db database, out *diagnosis) (r
 	if err != nil {
 		return r, err
 	}
-	out.At, out.Executors = facts.Now.Go().Format(stamp), len(facts.Members)
+	out.At, out.Executors = facts.Now.Go().Format(show.Stamp), len(facts.Members)
 	out.Offset = facts.Clock.By.Milliseconds()
 	if facts.Leader.Held() {
 		out.Leader = facts.Leader.Holder

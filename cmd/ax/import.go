@@ -8,6 +8,8 @@ import (
 	"github.com/ax-sched/ax/internal/crontab"
 	"github.com/ax-sched/ax/internal/jobs"
 	"github.com/ax-sched/ax/internal/manifest"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type importCmd struct {
@@ -57,7 +59,7 @@ func (c *importCrontabCmd) Run(a *app) error {
 	}
 	file := jobs.FromCrontab(f, c.TZ)
 	if c.JSON {
-		return printJSON(a.out, file.Show())
+		return show.JSON(a.out, file.Show())
 	}
 	out, err := manifest.Write(file)
 	if err != nil {

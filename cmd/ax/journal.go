@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/internal/show"
 )
 
 // journal prints what happens, one line an event, as text or JSON. It is safe for concurrent use.
@@ -37,9 +38,9 @@ func (j *journal) say(job, format string, args ...any) {
 func (j *journal) event(event, job string, id ax.ID, text string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	at := j.now().UTC().Format(stamp)
+	at := j.now().UTC().Format(show.Stamp)
 	if j.json {
-		_ = printJSON(j.out, record{at, event, job, id.String(), text})
+		_ = show.JSON(j.out, record{at, event, job, id.String(), text})
 		return
 	}
 	parts := []string{at}

@@ -74,21 +74,6 @@ func TestJournalJSON(t *testing.T) {
 	}
 }
 
-func TestFirstLine(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                        "",
-		"a\tb":                    "a b",
-		"a\nb":                    "a ...",
-		strings.Repeat("é", 80):   strings.Repeat("é", 80),
-		strings.Repeat("é", 81):   strings.Repeat("é", 80) + " ...",
-		"panic: x\n\ngoroutine 1": "panic: x ...",
-	} {
-		if got := firstLine(in); got != want {
-			t.Errorf("firstLine(%q) = %q, want %q", in, got, want)
-		}
-	}
-}
-
 func TestHostZone(t *testing.T) {
 	t.Setenv("TZ", "Europe/Berlin")
 	if z := crontab.HostZone(); z != "Europe/Berlin" {

@@ -7,6 +7,8 @@ import (
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/postgres"
 	"github.com/ax-sched/ax/store/sqlite"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type migrateCmd struct {
@@ -43,7 +45,7 @@ func (d database) version(ctx context.Context) (v store.SchemaVersion, err error
 func (d database) print(a *app, v store.SchemaVersion, asJSON bool) error {
 	pending := max(v.Newest-v.Installed, 0)
 	if asJSON {
-		return printJSON(a.out, schemaJSON{d.String(), v.Installed, v.Newest, pending})
+		return show.JSON(a.out, schemaJSON{d.String(), v.Installed, v.Newest, pending})
 	}
 	words := "up to date"
 	switch {

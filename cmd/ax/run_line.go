@@ -10,6 +10,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -56,18 +57,22 @@ func (d *crond) handle(ctx context.Context, t *ax.Task) error {
 		d.tally.ok.Add(1)
 		d.log.event("succeeded", name, t.ID, "in "+took.String())
 	case errors.Is(err, ax.ErrCanceled):
-		d.log.event("canceled", name, t.ID, fmt.Sprintf("after %s: %s", took, firstLine(err.Error())))
+		d.log.event("canceled", name, t.ID, ending(took, err))
 	default:
 		d.tally.failed.Add(1)
-		d.log.event("failed", name, t.ID, fmt.Sprintf("after %s: %s", took, firstLine(err.Error())))
+		d.log.event("failed", name, t.ID, ending(took, err))
 	}
 	return err
+}
+
+func ending(took time.Duration, err error) string {
+	return fmt.Sprintf("after %s: %s", took, show.FirstLine(err.Error()))
 }
 
 func started(t *ax.Task, l *line) string {
 	s := "task " + t.ID.String()
 	if t.FireCount > 1 {
-		s += fmt.Sprintf(", for %d fires since %s", t.FireCount, t.FireFrom.Format(stamp))
+		s += fmt.Sprintf(", for %d fires since %s", t.FireCount, t.FireFrom.Format(show.Stamp))
 	}
 	switch n := l.spec.MaxRetries; {
 	case t.Attempt == 1:
@@ -117,6 +122,6 @@ func (d *crond) skips(ctx context.Context, jobs []task.Job, told map[ax.ID]ax.ID
 		}
 		d.tally.skipped.Add(1)
 		d.log.event("skipped", t.Job, t.ID, fmt.Sprintf("%s: the fire of %s%s", t.Reason,
-			formatTime(t.FireTime), standsFor(&t)))
+			show.Time(t.FireTime), show.StandsFor(&t)))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
 	"github.com/ax-sched/ax/internal/crontab"
+	"github.com/ax-sched/ax/internal/show"
 )
 
 // maxCrontab is how large a file may be; anything larger is hardly written by hand.
@@ -157,7 +158,7 @@ func (l *loaded) entry(e *crontab.Entry, path string, account *command.Account) 
 		p.Env = append(p.Env, [2]string{v.Name, v.Value})
 	}
 	return &line{name: e.Name, place: fmt.Sprintf("%s:%d", path, e.Line), when: e.Schedule,
-		what: firstLine(e.Command), digest: e.Digest(), reboot: e.Reboot, do: p,
+		what: show.FirstLine(e.Command), digest: e.Digest(), reboot: e.Reboot, do: p,
 		spec: ax.JobSpec{Schedule: ax.CronIn(zone, e.Schedule), Kind: l.opts.kind(crontabKind),
 			Timeout: ax.NoTimeout, MaxRetries: ax.Int(0)}}
 }

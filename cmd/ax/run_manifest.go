@@ -13,6 +13,8 @@ import (
 	"github.com/ax-sched/ax/internal/jobs"
 	"github.com/ax-sched/ax/internal/manifest"
 	"github.com/ax-sched/ax/internal/webcall"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 // isManifest tells files of jobs from crontabs by their names.
@@ -72,7 +74,7 @@ func (l *loaded) job(j *manifest.Job, path string, client *webcall.Client) (*lin
 	} else {
 		j.Row.Kind = l.opts.kind(commandKind)
 		x.what, x.do, err = command.FromManifest(j.Do)
-		x.what = firstLine(x.what)
+		x.what = show.FirstLine(x.what)
 		j.Row.MaxRetries = max(j.Row.MaxRetries, 0) // not set is none
 	}
 	x.spec = jobs.Spec(j)

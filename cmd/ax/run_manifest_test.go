@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/show"
 )
 
 // jobsOf writes a file of jobs named ax.yaml and returns its path and a DSN beside it.
@@ -87,7 +88,7 @@ func TestRunJobs(t *testing.T) { // not parallel: it sets variables of the envir
 			t.Errorf("%q in\n%s", not, p.transcript())
 		}
 	}
-	for _, ts := range [][]taskJSON{tasksOf(t, dsn, "--key", "@reboot fails")} {
+	for _, ts := range [][]show.Task{tasksOf(t, dsn, "--key", "@reboot fails")} {
 		if len(ts) != 1 || ts[0].State != "DEAD" || ts[0].Attempt != 2 ||
 			ts[0].Error != "exit status 3: reason" || ts[0].Kind != "ax.command" {
 			t.Errorf("tasks %+v", ts)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/crontab"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/store/sqlite"
 )
 
@@ -33,10 +34,10 @@ func writeLines(t *testing.T, path string, lines ...string) {
 }
 
 // tasks asks the program for tasks, newest first.
-func tasksOf(t *testing.T, dsn string, flags ...string) []taskJSON {
+func tasksOf(t *testing.T, dsn string, flags ...string) []show.Task {
 	t.Helper()
 	r := runAx(t, "", append([]string{"tasks", "list", "--json", "--db", dsn}, flags...)...)
-	var page struct{ Items []taskJSON }
+	var page struct{ Items []show.Task }
 	if err := json.Unmarshal([]byte(r.out), &page); err != nil || r.code != 0 {
 		t.Fatalf("tasks: %v, %+v", err, r)
 	}
@@ -184,7 +185,7 @@ func TestRunKilled(t *testing.T) {
 	line := p.await("tab:", "succeeded")
 	name := strings.Fields(line)[1]
 	// The event is printed before its record is durable.
-	var before []taskJSON
+	var before []show.Task
 	for len(before) == 0 {
 		p.await(name, "succeeded")
 		before = tasksOf(t, dsn, "--job", name, "--state", "succeeded")
@@ -200,7 +201,7 @@ func TestRunKilled(t *testing.T) {
 	p.signal(syscall.SIGTERM)
 	p.wait()
 	after := tasksOf(t, dsn, "--job", name, "--state", "succeeded", "--limit", "1000")
-	kept := slices.ContainsFunc(after, func(x taskJSON) bool { return x.ID == before[0].ID })
+	kept := slices.ContainsFunc(after, func(x show.Task) bool { return x.ID == before[0].ID })
 	if !kept || len(after) <= len(before) {
 		t.Errorf("kept %t, %d records before, %d after", kept, len(before), len(after))
 	}

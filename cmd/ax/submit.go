@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -70,7 +71,7 @@ func (c *submitCmd) Run(a *app) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(a.out, struct {
+		return show.JSON(a.out, struct {
 			ID        string `json:"id"`
 			State     string `json:"state"`
 			Duplicate bool   `json:"duplicate"`

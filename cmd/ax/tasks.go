@@ -7,6 +7,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/command"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -83,15 +84,15 @@ func (c *tasksListCmd) Run(a *app) error {
 			next = rows[len(rows)-1].ID.String()
 		}
 		if !c.JSON {
-			return printTasks(a.out, rows, next)
+			return show.Table(a.out, rows, next)
 		}
-		items := make([]taskJSON, len(rows))
+		items := make([]show.Task, len(rows))
 		for i := range rows {
-			items[i] = toJSON(&rows[i])
+			items[i] = show.Row(&rows[i])
 		}
-		return printJSON(a.out, struct {
-			Items []taskJSON `json:"items"`
-			Next  string     `json:"next_cursor"`
+		return show.JSON(a.out, struct {
+			Items []show.Task `json:"items"`
+			Next  string      `json:"next_cursor"`
 		}{items, next})
 	})
 }
@@ -111,32 +112,23 @@ execution_id} or null, output_base64, executions[] (execution_id, attempt, outco
 (version, at, from, to, event, ...), log[] (the last lines: execution_id, seq, at, level, text).`
 }
 
-// shown is all that is known of a task.
-type shown struct {
-	task       task.Task
-	progress   *task.Progress // nil: no execution has said anything
-	executions []task.Execution
-	history    []task.Entry
-	log        []task.LogLine // the last lines
-}
-
 // look reads all that is known of a task.
-func look(a *app, s *ax.Scheduler, id ax.ID) (v shown, err error) {
-	if v.task, err = s.Get(a.ctx, id); err != nil {
+func look(a *app, s *ax.Scheduler, id ax.ID) (v show.All, err error) {
+	if v.Task, err = s.Get(a.ctx, id); err != nil {
 		return v, err
 	}
-	if v.history, err = s.History(a.ctx, id); err != nil {
+	if v.History, err = s.History(a.ctx, id); err != nil {
 		return v, err
 	}
-	v.executions = task.Executions(v.history)
+	v.Executions = task.Executions(v.History)
 	p, err := s.Progress(a.ctx, id)
 	switch {
 	case err == nil:
-		v.progress = &p
+		v.Progress = &p
 	case !errors.Is(err, ax.ErrNotFound):
 		return v, err
 	}
-	v.log, err = s.Logs(a.ctx, ax.LogFilter{Task: id, Newest: true, Limit: shownLines})
+	v.Log, err = s.Logs(a.ctx, ax.LogFilter{Task: id, Newest: true, Limit: show.LastLines})
 	return v, err
 }
 
@@ -152,9 +144,9 @@ func (c *tasksShowCmd) Run(a *app) error {
 		case err != nil:
 			return err
 		case c.JSON:
-			return printJSON(a.out, v.json())
+			return show.JSON(a.out, v.Detail())
 		}
-		return v.print(a.out)
+		return v.Print(a.out)
 	})
 }
 

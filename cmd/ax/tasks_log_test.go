@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/store/sqlite"
 )
 
@@ -88,7 +89,7 @@ func TestLogsAndShow(t *testing.T) {
 			t.Errorf("ax tasks show: no %q in %s", want, text)
 		}
 	}
-	var v shownJSON
+	var v show.Detail
 	if err := json.Unmarshal([]byte(ax("show", "--json").out), &v); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +104,7 @@ func TestLogsAndShow(t *testing.T) {
 		t.Errorf("executions: %+v", v.Executions)
 	}
 	r := ax("logs", "--execution", first.ID, "--json")
-	var l logJSON
+	var l show.Line
 	if err := json.Unmarshal([]byte(r.out), &l); err != nil || l.Text != "first attempt n=1" ||
 		l.Level != "WARN" || l.Execution != first.ID || l.At == nil || l.Seq != 1 {
 		t.Errorf("ax tasks logs --json: %s, %v", r.out, err)

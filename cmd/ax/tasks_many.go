@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -90,7 +91,7 @@ func (c *actFlags) runOne(a *app, s *ax.Scheduler, id ax.ID, do act) error {
 		return err
 	}
 	if c.JSON {
-		return printJSON(a.out, toJSON(&t))
+		return show.JSON(a.out, show.Row(&t))
 	}
 	words := "is " + t.State.String()
 	switch {
@@ -99,7 +100,7 @@ func (c *actFlags) runOne(a *app, s *ax.Scheduler, id ax.ID, do act) error {
 	case t.CancelAsked != 0 && t.State.Live():
 		words = "asked to end; it " + words
 	case t.State == task.Scheduled:
-		words += fmt.Sprintf(" at %s, run %d", formatTime(t.RunAt), t.Run)
+		words += fmt.Sprintf(" at %s, run %d", show.Time(t.RunAt), t.Run)
 	}
 	_, err = fmt.Fprintf(a.out, "%s %s\n", id, words)
 	return err
@@ -113,7 +114,7 @@ type manyJSON struct {
 	Matched int           `json:"matched"`
 	Done    int           `json:"done"`
 	DryRun  bool          `json:"dry_run"`
-	Sample  []taskJSON    `json:"sample"`
+	Sample  []show.Task   `json:"sample"`
 	Refused []refusedJSON `json:"refused"`
 }
 
@@ -125,7 +126,7 @@ type refusedJSON struct {
 // runMany finds all tasks first, because the act moves them out of what the filter finds, then
 // acts on one after the other. What is refused stops nothing.
 func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, do act) error {
-	out := manyJSON{DryRun: c.DryRun, Sample: []taskJSON{}, Refused: []refusedJSON{}}
+	out := manyJSON{DryRun: c.DryRun, Sample: []show.Task{}, Refused: []refusedJSON{}}
 	var ids []ax.ID
 	var sample []task.Task
 	for f.Limit = 1000; ; {
@@ -136,7 +137,7 @@ func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, do act) error {
 		for i := range rows {
 			ids = append(ids, rows[i].ID)
 			if len(sample) < sampleSize {
-				sample, out.Sample = append(sample, rows[i]), append(out.Sample, toJSON(&rows[i]))
+				sample, out.Sample = append(sample, rows[i]), append(out.Sample, show.Row(&rows[i]))
 			}
 		}
 		if len(rows) < f.Limit {
@@ -166,11 +167,11 @@ func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, do act) error {
 
 func (c *actFlags) printMany(a *app, out manyJSON, sample []task.Task) error {
 	if c.JSON {
-		return printJSON(a.out, out)
+		return show.JSON(a.out, out)
 	}
 	if c.DryRun {
 		fmt.Fprintf(a.out, "%d tasks match; nothing was done\n\n", out.Matched)
-		return printTasks(a.out, sample, "")
+		return show.Table(a.out, sample, "")
 	}
 	for i, r := range out.Refused {
 		if i == sampleSize {

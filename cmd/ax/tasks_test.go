@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ax-sched/ax/internal/complete"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/store/sqlite"
 	"github.com/ax-sched/ax/task"
 
@@ -80,7 +81,7 @@ func TestNoVariableActs(t *testing.T) {
 			t.Errorf("%q: %+v; want %q", args, r, want)
 		}
 	}
-	var page struct{ Items []taskJSON }
+	var page struct{ Items []show.Task }
 	r := runAx(t, dir, "tasks", "list")
 	if err := json.Unmarshal([]byte(r.out), &page); err != nil || len(page.Items) != 4 {
 		t.Errorf("%v, %+v; want all four tasks in JSON", err, r)
@@ -119,31 +120,6 @@ func TestVerbsTakeWhatTheyCan(t *testing.T) {
 		}
 		if got, err := c.verb.states(nil); err != nil || !slices.Equal(got, c.verb.usual) {
 			t.Errorf("%s without --state: %v, %v", c.verb.name, got, err)
-		}
-	}
-}
-
-// TestShowOptions: what was set for this task alone is shown, and a later run.
-func TestShowOptions(t *testing.T) {
-	row := task.Task{MaxRetries: 3, Timeout: 90 * time.Second,
-		Labels: map[string]string{"zone": "eu", "app": "web"}, Mutable: task.Mutable{Run: 2}}
-	show := func() string {
-		var b strings.Builder
-		if err := (&shown{task: row}).print(&b); err != nil {
-			t.Fatal(err)
-		}
-		return strings.Join(strings.Fields(b.String()), " ")
-	}
-	for _, want := range []string{" run 2 ", " max retries 3 ", " timeout 1m30s ",
-		" labels app=web, zone=eu "} {
-		if got := show(); !strings.Contains(got, want) {
-			t.Errorf("no %q in %s", want, got)
-		}
-	}
-	row = task.Task{MaxRetries: -1, Mutable: task.Mutable{Run: 1}}
-	for _, no := range []string{" run 1", "max retries", "timeout", "labels"} {
-		if got := show(); strings.Contains(got, no) {
-			t.Errorf("%q in %s", no, got)
 		}
 	}
 }

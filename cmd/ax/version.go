@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+
+	"github.com/ax-sched/ax/internal/show"
 )
 
 type versionCmd struct {
@@ -17,7 +19,7 @@ func (versionCmd) Help() string { return "Example: ax version" }
 func (c *versionCmd) Run(a *app) error {
 	v := version()
 	if c.JSON {
-		return printJSON(a.out, struct {
+		return show.JSON(a.out, struct {
 			Version string `json:"version"`
 			Go      string `json:"go"`
 		}{v, runtime.Version()})

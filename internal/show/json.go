@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"encoding/json"
@@ -9,19 +9,20 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
-// stamp is the form of all times: UTC, RFC 3339 with milliseconds.
-const stamp = "2006-01-02T15:04:05.000Z07:00"
+// Stamp is the form of all times: UTC, RFC 3339 with milliseconds.
+const Stamp = "2006-01-02T15:04:05.000Z07:00"
 
-func formatTime(t task.Time) string {
+// Time is an instant as all commands print it, "" if it is not set.
+func Time(t task.Time) string {
 	if t == 0 {
 		return ""
 	}
-	return t.Go().Format(stamp)
+	return t.Go().Format(Stamp)
 }
 
-// taskJSON is a task as every --json prints it. Times that are not set are null, and so are options
+// Task is a task as every --json prints it. Times that are not set are null, and so are options
 // that the kind decides.
-type taskJSON struct {
+type Task struct {
 	ID           string            `json:"id"`
 	Run          int               `json:"run"`
 	Kind         string            `json:"kind"`
@@ -64,8 +65,8 @@ type taskJSON struct {
 	UpdatedAt    *string           `json:"updated_at"`
 }
 
-// entryJSON is one row of a history.
-type entryJSON struct {
+// Entry is one row of a history.
+type Entry struct {
 	Version     int64   `json:"version"`
 	At          *string `json:"at"`
 	From        string  `json:"from"`
@@ -80,8 +81,9 @@ type entryJSON struct {
 	Detail      string  `json:"detail"`
 }
 
-func toJSON(t *task.Task) taskJSON {
-	j := taskJSON{ID: t.ID.String(), Run: t.Run, Kind: t.Kind, Key: t.Key,
+// Row is a task in its JSON shape.
+func Row(t *task.Task) Task {
+	j := Task{ID: t.ID.String(), Run: t.Run, Kind: t.Kind, Key: t.Key,
 		State: t.State.String(), LastOutcome: t.LastOutcome.String(), Priority: t.Bucket.String(),
 		Group: t.Group, Job: t.Job, OwnerService: t.OwnerService, Labels: t.Labels,
 		Attempt: t.Attempt, Failures: t.Failures, Dispatches: t.Dispatches,
@@ -115,14 +117,14 @@ func spanJSON(d time.Duration) *int64 {
 	return &ms
 }
 
-func entriesJSON(es []task.Entry) []entryJSON {
-	out := make([]entryJSON, len(es))
+func entries(es []task.Entry) []Entry {
+	out := make([]Entry, len(es))
 	for i, e := range es {
 		from := ""
 		if e.From != task.None {
 			from = e.From.String()
 		}
-		out[i] = entryJSON{Version: e.Version, At: timeJSON(e.At), From: from,
+		out[i] = Entry{Version: e.Version, At: timeJSON(e.At), From: from,
 			To: e.To.String(), Event: e.Event.String(), Actor: e.Actor,
 			Reason: e.Reason.String(), ExecutionID: e.ExecutionID.String(), Attempt: e.Attempt,
 			Executor: e.Executor, Token: e.Token, Detail: e.Detail}
@@ -134,12 +136,12 @@ func timeJSON(t task.Time) *string {
 	if t == 0 {
 		return nil
 	}
-	s := formatTime(t)
+	s := Time(t)
 	return &s
 }
 
-// printJSON writes a value on one line, with < > & as they are.
-func printJSON(w io.Writer, v any) error {
+// JSON writes a value on one line, with < > & as they are.
+func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {

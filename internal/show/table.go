@@ -1,4 +1,4 @@
-package main
+package show
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 	"github.com/ax-sched/ax/task"
 )
 
-// printTasks prints one line a task.
-func printTasks(w io.Writer, rows []task.Task, next string) error {
+// Table prints one line a task.
+func Table(w io.Writer, rows []task.Task, next string) error {
 	if len(rows) == 0 {
 		_, err := fmt.Fprintln(w, "no tasks")
 		return err
@@ -30,7 +30,7 @@ func printTasks(w io.Writer, rows []task.Task, next string) error {
 			name = r.Job
 		}
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", r.ID, r.State, dash(r.Reason.String()),
-			r.Kind, dash(name), r.Attempt, formatTime(r.RunAt), dash(firstLine(r.Error)))
+			r.Kind, dash(name), r.Attempt, Time(r.RunAt), dash(FirstLine(r.Error)))
 	}
 	if next != "" {
 		fmt.Fprintf(t, "\nolder ones: --before %s\n", next)
@@ -38,25 +38,25 @@ func printTasks(w io.Writer, rows []task.Task, next string) error {
 	return t.Flush()
 }
 
-// print prints a task by lines of name and value, its attempts and its history as tables, and the
+// Print prints a task by lines of name and value, its attempts and its history as tables, and the
 // end of its log.
-func (v *shown) print(w io.Writer) error {
+func (v *All) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	v.printTask(t)
 	v.printExecutions(t)
 	v.printHistory(t)
-	if err := t.Flush(); err != nil || len(v.log) == 0 {
+	if err := t.Flush(); err != nil || len(v.Log) == 0 {
 		return err
 	}
 	fmt.Fprintln(w)
-	if len(v.log) == shownLines {
-		fmt.Fprintf(w, "the last %d lines of the log (ax tasks logs prints all):\n", shownLines)
+	if len(v.Log) == LastLines {
+		fmt.Fprintf(w, "the last %d lines of the log (ax tasks logs prints all):\n", LastLines)
 	}
-	return printLog(w, v.log, false)
+	return Log(w, v.Log, false)
 }
 
-func (v *shown) printTask(t io.Writer) {
-	r := &v.task
+func (v *All) printTask(t io.Writer) {
+	r := &v.Task
 	line := func(name, value string) {
 		if value != "" {
 			fmt.Fprintf(t, "%s\t%s\n", name, value)
@@ -79,21 +79,21 @@ func (v *shown) printTask(t io.Writer) {
 	line("group", r.Group)
 	line("owner", r.OwnerService)
 	line("labels", labels(r.Labels))
-	line("created", formatTime(r.CreatedAt))
-	line("fire time", formatTime(r.FireTime)+standsFor(r))
-	line("run at", formatTime(r.RunAt))
-	line("expires", formatTime(r.ExpiresAt))
-	line("triggered", formatTime(r.TriggeredAt))
-	line("started", formatTime(r.StartedAt))
-	line("finished", formatTime(r.FinishedAt))
+	line("created", Time(r.CreatedAt))
+	line("fire time", Time(r.FireTime)+StandsFor(r))
+	line("run at", Time(r.RunAt))
+	line("expires", Time(r.ExpiresAt))
+	line("triggered", Time(r.TriggeredAt))
+	line("started", Time(r.StartedAt))
+	line("finished", Time(r.FinishedAt))
 	line("executor", r.Executor)
 	line("payload", payload(r.Payload))
 	if r.Result != nil {
 		line("result", payload(r.Result))
 	}
-	if p := v.progress; p != nil {
+	if p := v.Progress; p != nil {
 		if said := p.String(); said != "" {
-			line("progress", said+", said at "+formatTime(p.At))
+			line("progress", said+", said at "+Time(p.At))
 		}
 		if p.Output != nil && !bytes.Equal(p.Output, r.Result) {
 			line("output", payload(p.Output))
@@ -102,35 +102,35 @@ func (v *shown) printTask(t io.Writer) {
 	line("error", strings.ReplaceAll(r.Error, "\n", "\n\t"))
 }
 
-func (v *shown) printExecutions(t io.Writer) {
-	if len(v.executions) == 0 {
+func (v *All) printExecutions(t io.Writer) {
+	if len(v.Executions) == 0 {
 		return
 	}
 	fmt.Fprintln(t)
 	fmt.Fprintln(t, "RUN\tATTEMPT\tEXECUTOR\tSTARTED\tTOOK\tOUTCOME\tEXECUTION\tERROR")
-	for i := range v.executions {
-		x := &v.executions[i]
+	for i := range v.Executions {
+		x := &v.Executions[i]
 		took := ""
 		if x.StartedAt != 0 && x.FinishedAt != 0 {
 			took = x.Took().Round(time.Millisecond).String()
 		}
 		fmt.Fprintf(t, "%d\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", x.Run, x.Attempt, dash(x.Executor),
-			dash(formatTime(x.StartedAt)), dash(took), dash(x.Outcome.String()), x.ID,
-			dash(firstLine(x.Error)))
+			dash(Time(x.StartedAt)), dash(took), dash(x.Outcome.String()), x.ID,
+			dash(FirstLine(x.Error)))
 	}
 }
 
-func (v *shown) printHistory(t io.Writer) {
+func (v *All) printHistory(t io.Writer) {
 	fmt.Fprintln(t)
 	fmt.Fprintln(t, "VERSION\tAT\tFROM\tTO\tEVENT\tREASON\tATTEMPT\tBY\tDETAIL")
-	for _, e := range v.history {
+	for _, e := range v.History {
 		from := "-"
 		if e.From != task.None {
 			from = e.From.String()
 		}
-		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Version, formatTime(e.At), from,
+		fmt.Fprintf(t, "%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Version, Time(e.At), from,
 			e.To, e.Event, dash(e.Reason.String()), dash(positive(e.Attempt)), dash(e.Actor),
-			dash(firstLine(e.Detail)))
+			dash(FirstLine(e.Detail)))
 	}
 }
 
@@ -189,8 +189,8 @@ func dash(s string) string {
 	return s
 }
 
-// firstLine shortens a text for a table.
-func firstLine(s string) string {
+// FirstLine shortens a text for a table.
+func FirstLine(s string) string {
 	const most = 80
 	line, _, more := strings.Cut(s, "\n")
 	line = strings.ReplaceAll(line, "\t", " ")
@@ -203,10 +203,10 @@ func firstLine(s string) string {
 	return line
 }
 
-// standsFor says which earlier fires were collapsed into this one.
-func standsFor(t *task.Task) string {
+// StandsFor says which earlier fires were collapsed into this one.
+func StandsFor(t *task.Task) string {
 	if t.FireCount < 2 {
 		return ""
 	}
-	return fmt.Sprintf(" for %d fires since %s", t.FireCount, formatTime(t.FireFrom))
+	return fmt.Sprintf(" for %d fires since %s", t.FireCount, Time(t.FireFrom))
 }

@@ -8,6 +8,8 @@ var table = map[string][]string{
 	"task":  {},
 	"cron":  {},
 	"retry": {},
+	// A leaf, so that a tool can open what it reads from the database without the scheduler.
+	"seal": {},
 	// What an observer is told: by the engine, and through prom.
 	"observe": {"task"},
 

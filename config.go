@@ -2,6 +2,7 @@ package ax
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -48,6 +50,16 @@ type Config struct {
 	// of handlers before they are stored. It is called on many goroutines and must return; if it
 	// panics, the text is withheld. Default: nil, none.
 	Redact func(text string) string
+	// BeforeSubmit is called with each new task before it is checked and written: by Submit,
+	// SubmitMany, their Tx forms, Delay and DelayFunc, not for jobs. It may change what n points
+	// to, and an error refuses the submit; of many tasks none is written then. It runs in the
+	// caller's goroutine, so many at the same time, but for the tasks of one SubmitMany one after
+	// the other. Args has become Kind and Payload; Labels is a copy. Default: nil, none.
+	BeforeSubmit func(ctx context.Context, n *NewTask) error
+	// Seal encrypts payloads and results before they are stored and decrypts them for handlers,
+	// Get and Jobs; kinds, keys, labels, error texts and history stay readable. Give the same keys
+	// to all processes of one database. Default: nil, none: package seal.
+	Seal *seal.Box
 
 	// Retention says how long finished tasks stay; the leader deletes them with their history and
 	// logs, by and by. Default: 7 days, those that are DEAD 90 days. Set it alike in all processes

@@ -77,7 +77,10 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) (r task.Report) {
 	if k == nil {
 		return task.Report{Outcome: task.OutReleased, Error: "no handler here"}
 	}
-	own := seen(t)
+	own, err := seen(t), error(nil)
+	if own.Payload, err = s.open(t); err != nil {
+		return complete.Report(err)
+	}
 	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
 	now.says.C, now.says.Task = s.engine.Load().Notes(), t
 	defer func() {

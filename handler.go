@@ -3,6 +3,7 @@ package ax
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/ax-sched/ax/internal/kinds"
@@ -28,6 +29,7 @@ type Task struct {
 	Kind        string
 	Key         string
 	Payload     []byte
+	Labels      map[string]string
 	Attempt     int // from 1
 	ExecutionID ID  // of this attempt
 	// Token is the fencing token of the leader that claimed the task: a target that keeps the
@@ -197,9 +199,9 @@ func (s *Scheduler) register(kind string, h Handler, opts []HandleOption) error 
 	return nil
 }
 
-// seen builds what a handler sees.
+// seen builds what a handler sees, without the payload.
 func seen(t *task.Task) *Task {
-	return &Task{ID: t.ID, Run: t.Run, Kind: t.Kind, Key: t.Key, Payload: t.Payload,
+	return &Task{ID: t.ID, Run: t.Run, Kind: t.Kind, Key: t.Key, Labels: maps.Clone(t.Labels),
 		Attempt: t.Attempt, ExecutionID: t.ExecutionID, Token: t.Token,
 		FireTime: t.FireTime.Go(), RunAt: t.RunAt.Go(), Job: t.Job,
 		FireCount: t.FireCount, FireFrom: t.FireFrom.Go()}

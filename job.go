@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/trigger"
 	"github.com/ax-sched/ax/retry"
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -171,6 +172,9 @@ func (s *Scheduler) TriggerJob(ctx context.Context, name string, run JobRun, by 
 	if err != nil {
 		return Result{}, err
 	}
+	if run.Payload != nil {
+		t.Payload = s.cfg.Seal.Seal(seal.Payload(t.Kind), t.Payload)
+	}
 	res, err := s.insert(ctx, []task.Task{t})
 	if err != nil {
 		return Result{}, fmt.Errorf("trigger job %q: %w", name, err)
@@ -187,8 +191,15 @@ func act(job string, by By) trigger.Act {
 	return trigger.Act{Job: job, Actor: by.Actor, Reason: by.Reason}
 }
 
-// Jobs returns the definitions in the order in which they were made.
-func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) { return s.desk().Jobs(ctx) }
+// Jobs returns the definitions in the order in which they were made. What it cannot decrypt is left
+// as it is.
+func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
+	js, err := s.desk().Jobs(ctx)
+	for i := range js {
+		js[i].Payload = s.shown(seal.Payload(js[i].Kind), js[i].Payload)
+	}
+	return js, err
+}
 
 // job checks a spec and builds its row.
 func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
@@ -203,8 +214,8 @@ func (s *Scheduler) job(spec *JobSpec) (task.Job, error) {
 		return task.Job{}, err
 	}
 	j := task.Job{ID: t.ID, Name: spec.Name, Schedule: spec.Schedule.s, Kind: t.Kind,
-		Group: t.Group, Payload: t.Payload, Bucket: t.Bucket,
-		OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
+		Group: t.Group, Bucket: t.Bucket, OverlapKey: spec.OverlapKey, Misfire: spec.Misfire,
+		Payload:      s.cfg.Seal.SealSame(seal.Payload(t.Kind), spec.Name, t.Payload),
 		MisfireGrace: spec.MisfireGrace, MisfireCap: spec.MisfireCap, Jitter: spec.Jitter,
 		StartsAt: task.FromGo(spec.StartsAt), EndsAt: task.FromGo(spec.EndsAt),
 		MaxFires: int64(spec.MaxFires), Timeout: t.Timeout, Labels: t.Labels,

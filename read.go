@@ -5,11 +5,13 @@ import (
 	"fmt"
 
 	"github.com/ax-sched/ax/internal/notes"
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
 
-// Get returns a task as its row is now, or [ErrNotFound].
+// Get returns a task as its row is now, or [ErrNotFound]. What it cannot decrypt is left as it is:
+// see seal.Sealed and seal.KeyID.
 func (s *Scheduler) Get(ctx context.Context, id ID) (task.Task, error) {
 	rows, err := s.store.Tasks(ctx, []task.ID{id})
 	if err == nil && len(rows) == 0 {
@@ -18,7 +20,10 @@ func (s *Scheduler) Get(ctx context.Context, id ID) (task.Task, error) {
 	if err != nil {
 		return task.Task{}, fmt.Errorf("get task %s: %w", id, err)
 	}
-	return rows[0], nil
+	t := rows[0]
+	t.Payload = s.shown(seal.Payload(t.Kind), t.Payload)
+	t.Result = s.shown(seal.Result(t.Kind), t.Result)
+	return t, nil
 }
 
 // Filter selects tasks to list; zero fields select all.

@@ -1,7 +1,6 @@
 package ax
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/retry"
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
 )
@@ -105,7 +105,7 @@ const maxSubmit = 1000
 // (see SubmitTx) it waits for its end, as long as ctx lets it. An error means that the task may or
 // may not exist: repeat with the same ID, or rely on Key.
 func (s *Scheduler) Submit(ctx context.Context, n NewTask) (Result, error) {
-	row, err := s.row(n)
+	row, err := s.newRow(ctx, &n)
 	if err != nil {
 		return Result{}, fmt.Errorf("submit: %w", err)
 	}
@@ -149,7 +149,7 @@ func (s *Scheduler) DelayFunc(ctx context.Context, kind, key string, d time.Dura
 // SubmitMany makes many tasks, up to 1,000 in one transaction, and answers in the same order. All
 // are checked before the first is written. After an error the tasks of earlier transactions exist.
 func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, error) {
-	rows, err := s.rows(ns)
+	rows, err := s.rows(ctx, ns)
 	if err != nil {
 		return nil, err
 	}
@@ -165,11 +165,11 @@ func (s *Scheduler) SubmitMany(ctx context.Context, ns []NewTask) ([]Result, err
 }
 
 // rows checks new tasks and builds their rows.
-func (s *Scheduler) rows(ns []NewTask) ([]task.Task, error) {
+func (s *Scheduler) rows(ctx context.Context, ns []NewTask) ([]task.Task, error) {
 	rows := make([]task.Task, len(ns))
 	for i, n := range ns {
 		var err error
-		if rows[i], err = s.row(n); err != nil {
+		if rows[i], err = s.newRow(ctx, &n); err != nil {
 			return nil, fmt.Errorf("submit: task %d: %w", i, err)
 		}
 	}
@@ -198,7 +198,24 @@ func result(in store.Inserted) Result {
 	return Result{ID: in.ID, Duplicate: in.Duplicate, State: in.State}
 }
 
-// row checks a new task and builds its row.
+// newRow is row for a task that is submitted.
+func (s *Scheduler) newRow(ctx context.Context, n *NewTask) (task.Task, error) {
+	if err := kinds.Fill(n.Args, &n.Kind, &n.Payload); err != nil {
+		return task.Task{}, err
+	}
+	n.Args = nil
+	if f := s.cfg.BeforeSubmit; f != nil {
+		n.Labels = maps.Clone(n.Labels)
+		if err := f(ctx, n); err != nil {
+			return task.Task{}, err
+		}
+	}
+	t, err := s.row(*n)
+	t.Payload = s.cfg.Seal.Seal(seal.Payload(t.Kind), t.Payload)
+	return t, err
+}
+
+// row checks a new task and builds its row. The payload is still the caller's, to be sealed.
 func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	if err := kinds.Fill(n.Args, &n.Kind, &n.Payload); err != nil {
 		return task.Task{}, err
@@ -230,8 +247,7 @@ func (s *Scheduler) row(n NewTask) (task.Task, error) {
 	if err := errors.Join(t.CheckInput(), errors.Join(errs[:]...)); err != nil {
 		return task.Task{}, err
 	}
-	// The caller keeps its slices and maps: the handler may run while it uses them again.
-	t.Payload, t.Labels = bytes.Clone(t.Payload), maps.Clone(t.Labels)
+	t.Labels = maps.Clone(t.Labels) // the handler may run while the caller uses its own again
 	if t.ID.IsZero() {
 		t.ID = s.newID()
 	}

@@ -30,7 +30,7 @@ func (s *Scheduler) SubmitTx(ctx context.Context, tx Tx, n NewTask) (Result, err
 
 // SubmitManyTx is SubmitTx for many tasks; it answers in the same order.
 func (s *Scheduler) SubmitManyTx(ctx context.Context, tx Tx, ns []NewTask) ([]Result, error) {
-	rows, err := s.rows(ns)
+	rows, err := s.rows(ctx, ns)
 	if err != nil {
 		return nil, err
 	}

@@ -29,5 +29,8 @@ type Report struct {
 const (
 	MaxPayload = 256 << 10 // bytes; refused at submit, never cut
 	MaxResult  = 256 << 10 // bytes; a larger result fails the attempt, it is never cut
-	MaxError   = 4 << 10   // bytes; longer texts are cut at a character
+	// MaxStored is the largest payload or result that a store must keep: those limits are for what
+	// callers write and read, and encryption adds a few bytes.
+	MaxStored = 257 << 10
+	MaxError  = 4 << 10 // bytes; longer texts are cut at a character
 )

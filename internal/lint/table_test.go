@@ -73,7 +73,8 @@ var table = map[string][]string{
 	// What callers see. The root sees contracts and never a driver; the binary sees all.
 	"": {"task", "cron", "retry", "lease", "registry", "store", "executor", composition,
 		"internal/clock", "internal/trigger", "internal/complete", "internal/random",
-		"internal/kinds", "internal/notes", "observe"},
+		"internal/kinds", "internal/notes", "observe",
+		"seal"},
 	// A package of its own, so that only who imports it links the client of Prometheus.
 	"prom":             {"", "task", "observe", "store", "lease"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},

@@ -196,7 +196,8 @@ func testS13(t *testing.T, s Full) {
 }
 
 func testS19(t *testing.T, s Full) {
-	for _, size := range []int{0, 1, 255, 256, 65_535, 65_536, 65_537, 262_143, 262_144} {
+	for _, size := range []int{0, 1, 255, 256, 65_535, 65_536, 65_537, 262_143, 262_144,
+		task.MaxStored} {
 		raw := make([]byte, size)
 		for i := range raw {
 			raw[i] = byte(i * 31 / 7)

@@ -76,7 +76,9 @@ var table = map[string][]string{
 		"internal/kinds", "internal/notes", "observe",
 		"seal"},
 	// A package of its own, so that only who imports it links the client of Prometheus.
-	"prom":             {"", "task", "observe", "store", "lease"},
+	"prom": {"", "task", "observe", "store", "lease"},
+	// The same for OpenTelemetry. What an error of a handler means is decided in complete.
+	"otelax":           {"", "task", "internal/complete"},
 	"internal/kinds":   {"task", "retry", "internal/complete"},
 	"internal/crontab": {"cron"},
 	// It asks the code that fires when a job should have fired.

@@ -99,6 +99,7 @@ func (c *tasksListCmd) Run(a *app) error {
 
 type tasksShowCmd struct {
 	dbFlag
+	keysFlag
 	ID   string `arg:"" help:"The task's id."`
 	JSON bool   `help:"Print JSON."`
 }
@@ -108,7 +109,8 @@ func (tasksShowCmd) Help() string {
 	return `Example: ax tasks show 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --db sqlite:ax.db
 
 JSON: task {id, run, kind, ...}, payload_base64, result_base64, progress {done, total, at,
-execution_id} or null, output_base64, executions[] (execution_id, attempt, outcome, ...), history[]
+execution_id} or null, output_base64, sealed_with (the id of the key, if one of these three is
+encrypted and was not opened), executions[] (execution_id, attempt, outcome, ...), history[]
 (version, at, from, to, event, ...), log[] (the last lines: execution_id, seq, at, level, text).`
 }
 
@@ -138,8 +140,15 @@ func (c *tasksShowCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	box, err := c.box()
+	if err != nil {
+		return err
+	}
 	return c.with(a, func(s *ax.Scheduler) error {
 		v, err := look(a, s, id)
+		if err == nil {
+			c.reveal(a, box, &v)
+		}
 		switch {
 		case err != nil:
 			return err

@@ -100,6 +100,7 @@ type Detail struct {
 	Result     []byte      `json:"result_base64"`
 	Progress   *Progress   `json:"progress"`
 	Output     []byte      `json:"output_base64"`
+	Sealed     string      `json:"sealed_with,omitempty"`
 	Executions []Execution `json:"executions"`
 	History    []Entry     `json:"history"`
 	Log        []Line      `json:"log"`
@@ -118,5 +119,6 @@ func (v *All) Detail() Detail {
 			Execution: p.ExecutionID.String()}
 		j.Output = p.Output
 	}
+	j.Sealed = sealedWith(j.Payload, j.Result, j.Output)
 	return j
 }

@@ -171,9 +171,12 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-// payload shows short text as it is and says the size of anything else.
+// payload shows short text as it is and says what anything else is.
 func payload(p []byte) string {
 	const most = 200
+	if id := sealedWith(p); id != "" {
+		return fmt.Sprintf("sealed with key %s (--keys-file FILE shows it)", id)
+	}
 	if len(p) > most || !utf8.Valid(p) || strings.ContainsFunc(string(p), func(r rune) bool {
 		return r < ' ' || r == 0x7f
 	}) {

@@ -110,7 +110,11 @@ func TestBeforeSubmitID(t *testing.T) {
 		return nil
 	}}
 	bubble(t, cfg, func(a *ax.Scheduler) {
-		must(t, a.Handle("k", func(context.Context, *ax.Task) error { runs++; return nil }))
+		must(t, a.Handle("k", func(context.Context, *ax.Task) error {
+			runs++
+			time.Sleep(7 * time.Second) // it still runs at the second submit
+			return nil
+		}))
 	}, func(x *fixture) {
 		for range 2 {
 			if got := x.submit(ax.NewTask{Kind: "k"}); got != id {

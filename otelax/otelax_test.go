@@ -332,6 +332,26 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
+// TestCanceled: an attempt that somebody canceled is no error.
+func TestCanceled(t *testing.T) {
+	run(t, otelax.Options{}, ax.Config{}, func(x *traced) {
+		x.Handle("k", func(ctx context.Context, _ *ax.Task) error {
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		id, _ := x.submit(ax.NewTask{Kind: "k"})
+		x.RunDue()
+		if err := x.Cancel(x.Context(), id, ax.By{}); err != nil {
+			x.Fatal(err)
+		}
+		x.Advance(5 * time.Second)
+		x.WantState(id, task.Canceled)
+		if s := x.one(); get(s, "ax.outcome") != "canceled" || s.Status.Code != codes.Unset {
+			x.Errorf("outcome %s, status %v", get(s, "ax.outcome"), s.Status)
+		}
+	})
+}
+
 // TestNested: a task that a handler submits is a child of the attempt.
 func TestNested(t *testing.T) {
 	run(t, otelax.Options{}, ax.Config{}, func(x *traced) {

@@ -150,7 +150,8 @@ func TestSame(t *testing.T) {
 		"kind":   b.SealSame(Payload("b"), "job", []byte("x")),
 		"use":    b.SealSame(Result("a"), "job", []byte("x")),
 		"value":  b.SealSame(Payload("a"), "job", []byte("y")),
-		"border": b.SealSame(Payload("a"), "jo", []byte("bx")),
+		"border": b.SealSame(Payload("ab"), "job", []byte("y")),
+		"side":   b.SealSame(Payload("a"), "job", []byte("by")), // of the same border
 		"id":     box(t, key("j", 1)).SealSame(Payload("a"), "job", []byte("x")),
 		"secret": box(t, key("k", 2)).SealSame(Payload("a"), "job", []byte("x")),
 		"random": b.Seal(Payload("a"), []byte("x")),
@@ -163,6 +164,17 @@ func TestSame(t *testing.T) {
 	}
 	if got, err := b.Open(Payload("a"), want); err != nil || string(got) != "x" {
 		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestForm freezes what is stored: values of today must open for ever.
+func TestForm(t *testing.T) {
+	const want = "ff61787365616c3120323032362d31310ac6acb172405ace29a1620f32ecf6286c26a0ed520195ab64" +
+		"fff843c0d2178d305f86f530068b09131f7b19ec353953511d780b"
+	b := box(t, key("2026-11", 1))
+	got := hex.EncodeToString(b.SealSame(Payload("order.close"), "nightly", []byte("the payload")))
+	if got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }
 

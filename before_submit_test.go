@@ -122,6 +122,7 @@ func TestBeforeSubmitID(t *testing.T) {
 			}
 			time.Sleep(5 * time.Second)
 		}
+		synctest.Wait()
 		if runs != 1 {
 			t.Errorf("%d runs", runs)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/notes"
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -83,6 +84,9 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) (r task.Report) {
 	}
 	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}
 	now.says.C, now.says.Task = s.engine.Load().Notes(), t
+	if s.cfg.Seal != nil {
+		now.says.Seal = func(out []byte) []byte { return s.cfg.Seal.Seal(seal.Result(t.Kind), out) }
+	}
 	defer func() {
 		if out := now.says.End(); r.Outcome == task.OutSucceeded {
 			r.Result = out

@@ -60,7 +60,13 @@ func (s *Scheduler) Executions(ctx context.Context, id ID) ([]task.Execution, er
 // Progress returns what the last execution of a task that called [Progress] or [Output] has said,
 // while it runs and until the task is deleted. [ErrNotFound]: none has.
 func (s *Scheduler) Progress(ctx context.Context, id ID) (task.Progress, error) {
-	return notes.Progress(ctx, s.store, id)
+	p, err := notes.Progress(ctx, s.store, id)
+	if err != nil || !seal.Sealed(p.Output) {
+		return p, err
+	}
+	t, err := s.Get(ctx, id) // an output is bound to the kind
+	p.Output = s.shown(seal.Result(t.Kind), p.Output)
+	return p, err
 }
 
 // LogFilter selects lines of the log of one task; all but Task may be left out.

@@ -308,48 +308,42 @@ func TestSealedStrict(t *testing.T) {
 	})
 }
 
-// withResult gives each task that succeeds a result, sealed as an executor would store it.
-type withResult struct {
-	ax.Store
-	b *seal.Box
-}
-
-func (s withResult) Unwrap() store.Store { return s.Store }
-
-func (s withResult) Apply(ctx context.Context, f store.Fence, trs []*task.Transition) (
-	[]store.Result, error) {
-	for _, tr := range trs {
-		if tr.Set.State == task.Succeeded {
-			tr.Set.Result = s.b.Seal(seal.Result("k"), []byte("the result"))
+// TestSealedOutput: an output is sealed while the handler runs and as the result of its task, also
+// at the limit, which is that of the plaintext; Progress and Get open it.
+func TestSealedOutput(t *testing.T) {
+	full := bytes.Repeat([]byte("secret "), task.MaxOutput/7+1)[:task.MaxOutput]
+	bothShops(t, ax.Config{Seal: box(t, sealKey("k1", 1))}, func(x *shop) {
+		said, release := make(chan error, 1), make(chan struct{})
+		must(x.T, x.Handle("k", func(ctx context.Context, _ *ax.Task) error {
+			if err := ax.Output(ctx, append(full, 0)); !errors.Is(err, ax.ErrTooLarge) {
+				return fmt.Errorf("one more byte: %w", err)
+			}
+			said <- ax.Output(ctx, full)
+			<-release
+			return nil
+		}, ax.MaxRetries(0)))
+		x.start()
+		res, err := x.Submit(x.ctx, ax.NewTask{Kind: "k"})
+		must(x.T, err)
+		must(x.T, <-said)
+		x.await("the output", func() bool {
+			p, err := x.Progress(x.ctx, res.ID)
+			return err == nil && bytes.Equal(p.Output, full)
+		})
+		without, err := ax.New(x.st, ax.Config{Logger: quiet})
+		must(x.T, err)
+		p, err := without.Progress(x.ctx, res.ID)
+		if id, ok := seal.KeyID(p.Output); err != nil || !ok || id != "k1" ||
+			bytes.Contains(p.Output, []byte("secret")) {
+			x.Errorf("stored an output of %d bytes, %.30q, %v", len(p.Output), p.Output, err)
 		}
-	}
-	return s.Store.Apply(ctx, f, trs)
-}
-
-// TestSealedResult: Get opens a result as it opens a payload.
-func TestSealedResult(t *testing.T) {
-	b := box(t, sealKey("k1", 1))
-	synctest.Test(t, func(t *testing.T) {
-		st := withResult{memory.New(memory.Options{}), b}
-		a, err := ax.New(st, ax.Config{Clock: time.Now, Logger: quiet, Seed: 1, Seal: b})
-		must(t, err)
-		must(t, a.Handle("k", func(context.Context, *ax.Task) error { return nil }))
-		ctx, cancel := context.WithCancel(t.Context())
-		done := make(chan error, 1)
-		go func() { done <- a.Run(ctx) }()
-		res, err := a.Submit(ctx, ax.NewTask{Kind: "k"})
-		must(t, err)
-		time.Sleep(time.Second)
-		row, err := a.Get(ctx, res.ID)
-		if err != nil || string(row.Result) != "the result" {
-			t.Errorf("%s, result %q, %v", row.State, row.Result, err)
+		close(release)
+		x.await("the end", func() bool {
+			row, err := x.Get(x.ctx, res.ID)
+			return err == nil && row.State == task.Succeeded && bytes.Equal(row.Result, full)
+		})
+		if row, err := without.Get(x.ctx, res.ID); err != nil || !seal.Sealed(row.Result) {
+			x.Errorf("stored the result %.30q, %v", row.Result, err)
 		}
-		without, err := ax.New(st, ax.Config{Logger: quiet})
-		must(t, err)
-		if row, err := without.Get(ctx, res.ID); err != nil || !seal.Sealed(row.Result) {
-			t.Errorf("without the key: result %q, %v", row.Result, err)
-		}
-		cancel()
-		must(t, <-done)
 	})
 }

@@ -23,7 +23,8 @@ const (
 // costs nothing more until it does. It must not be copied.
 type Execution struct {
 	C    *Collector
-	Task *task.Task // only its ids are read
+	Task *task.Task                 // only its ids are read
+	Seal func(output []byte) []byte // encrypts an output that is within the limit; nil: none
 
 	state atomic.Pointer[said]
 }
@@ -106,6 +107,9 @@ func (e *Execution) Output(v any) error {
 	if len(b) > task.MaxOutput {
 		return &task.InputError{Field: "output", Err: task.ErrTooLarge, Reason: fmt.Sprintf(
 			"has %d bytes; at most %d: store it elsewhere and give its name", len(b), task.MaxOutput)}
+	}
+	if e.Seal != nil {
+		b = e.Seal(b)
 	}
 	s := e.open()
 	if s == nil {

@@ -196,7 +196,7 @@ func act(job string, by By) trigger.Act {
 func (s *Scheduler) Jobs(ctx context.Context) ([]task.Job, error) {
 	js, err := s.desk().Jobs(ctx)
 	for i := range js {
-		js[i].Payload = s.shown(seal.Payload(js[i].Kind), js[i].Payload)
+		js[i].Payload = s.cfg.Seal.Reveal(seal.Payload(js[i].Kind), js[i].Payload)
 	}
 	return js, err
 }

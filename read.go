@@ -21,8 +21,8 @@ func (s *Scheduler) Get(ctx context.Context, id ID) (task.Task, error) {
 		return task.Task{}, fmt.Errorf("get task %s: %w", id, err)
 	}
 	t := rows[0]
-	t.Payload = s.shown(seal.Payload(t.Kind), t.Payload)
-	t.Result = s.shown(seal.Result(t.Kind), t.Result)
+	t.Payload = s.cfg.Seal.Reveal(seal.Payload(t.Kind), t.Payload)
+	t.Result = s.cfg.Seal.Reveal(seal.Result(t.Kind), t.Result)
 	return t, nil
 }
 
@@ -65,7 +65,7 @@ func (s *Scheduler) Progress(ctx context.Context, id ID) (task.Progress, error) 
 		return p, err
 	}
 	t, err := s.Get(ctx, id) // an output is bound to the kind
-	p.Output = s.shown(seal.Result(t.Kind), p.Output)
+	p.Output = s.cfg.Seal.Reveal(seal.Result(t.Kind), p.Output)
 	return p, err
 }
 

@@ -241,6 +241,13 @@ func TestNil(t *testing.T) {
 		plain)); !errors.As(err, &missing) || missing.ID != "k" {
 		t.Errorf("%v", err)
 	}
+	sealed := box(t, key("k", 1)).Seal(Payload("a"), plain)
+	if got := none.Reveal(Payload("a"), sealed); !bytes.Equal(got, sealed) {
+		t.Errorf("revealed %q", got)
+	}
+	if got := box(t, key("k", 1)).Reveal(Payload("a"), sealed); string(got) != "x" {
+		t.Errorf("revealed %q", got)
+	}
 	if none.KeyIDs() != nil {
 		t.Error("it has keys")
 	}

@@ -20,8 +20,8 @@ func (f keysFlag) box() (*seal.Box, error) {
 	return seal.ReadFile(f.KeysFile)
 }
 
-// reveal opens what is sealed of a task. Where keys were given and do not open it, that is told: the
-// rest of the task can be shown all the same.
+// reveal opens what is sealed of a task. Where keys were given and do not open it, that is told:
+// the rest of the task can be shown all the same.
 func (f keysFlag) reveal(a *app, box *seal.Box, v *show.All) {
 	open := func(name string, to seal.Binding, value *[]byte) {
 		p, err := box.Open(to, *value)

@@ -79,7 +79,7 @@ var table = map[string][]string{
 	"prom": {"", "task", "observe", "store", "lease"},
 	// The same for OpenTelemetry. What an error of a handler means is decided in complete.
 	"otelax":           {"", "task", "internal/complete"},
-	"internal/kinds":   {"task", "retry", "internal/complete"},
+	"internal/kinds":   {"task", "retry", "seal", "internal/complete"},
 	"internal/crontab": {"cron"},
 	// It asks the code that fires when a job should have fired.
 	"internal/doctor": {"task", "store", "lease", "registry", "internal/trigger"},

@@ -81,7 +81,7 @@ func (x *traced) one() tracetest.SpanStub {
 func get(s tracetest.SpanStub, key string) string {
 	for _, kv := range s.Attributes {
 		if string(kv.Key) == key {
-			return kv.Value.Emit()
+			return kv.Value.String()
 		}
 	}
 	return ""
@@ -92,7 +92,7 @@ func event(s tracetest.SpanStub, key string) string {
 	for _, e := range s.Events {
 		for _, kv := range e.Attributes {
 			if e.Name == "exception" && string(kv.Key) == key {
-				return kv.Value.Emit()
+				return kv.Value.String()
 			}
 		}
 	}
@@ -156,7 +156,7 @@ func TestTrace(t *testing.T) {
 			"messaging.message.id=" + id.String(), "ax.outcome=succeeded"}
 		var got []string
 		for _, kv := range s.Attributes {
-			got = append(got, string(kv.Key)+"="+kv.Value.Emit())
+			got = append(got, string(kv.Key)+"="+kv.Value.String())
 		}
 		if !slices.Equal(got, want) {
 			x.Errorf("attributes %q, want %q", got, want)

@@ -278,7 +278,8 @@ func TestNoSecretIsPrinted(t *testing.T) {
 			t.Errorf("the secret is printed as %s", form)
 		}
 	}
-	if !strings.Contains(all.String(), "seal.Box(k1)") || !strings.Contains(all.String(), "seal.Key(k1)") {
+	if !strings.Contains(all.String(), "seal.Box(k1)") ||
+		!strings.Contains(all.String(), "seal.Key(k1)") {
 		t.Errorf("the id is not printed: %s", all.String())
 	}
 }

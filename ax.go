@@ -82,7 +82,7 @@ func New(st Store, cfg Config) (*Scheduler, error) {
 	if st == nil {
 		return nil, errors.New("ax.New: store is nil; open one with sqlite.Open or postgres.Open")
 	}
-	cfg, err := cfg.withDefaults()
+	cfg, err := cfg.complete()
 	if err != nil {
 		return nil, fmt.Errorf("ax.New: %w", err)
 	}

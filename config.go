@@ -1,15 +1,14 @@
 package ax
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"maps"
 	"slices"
 	"time"
 
+	"github.com/ax-sched/ax/internal/engine"
 	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/task"
@@ -103,51 +102,24 @@ type Retention = store.Retention
 // Keep is one rule of a [Retention]; a field that is 0 leaves it to the next more general one.
 type Keep = store.Keep
 
-// loadedTasks is how many tasks that are due or almost due are held in memory for each priority; as
-// many that are due later are held for all priorities together.
-const loadedTasks = 100_000
-
-// withDefaults sets what is not set and reports every wrong field, not only the first.
-func (c Config) withDefaults() (Config, error) {
-	var errs []error
-	bad := func(field, format string, args ...any) {
-		errs = append(errs, &InputError{Field: "Config." + field,
-			Reason: fmt.Sprintf(format, args...)})
-	}
-	span := func(field string, d *time.Duration, usual, least, most time.Duration) {
-		if *d == 0 {
-			*d = usual
-		}
-		if *d < least || *d > most {
-			bad(field, "is %s; use %s to %s", *d, least, most)
-		}
-	}
-	span("Tick", &c.Tick, time.Millisecond, time.Millisecond, time.Second)
-	span("Window", &c.Window, 5*time.Minute, time.Second, 24*time.Hour)
-	half := c.Window / 2
-	span("Poll", &c.Poll, min(2*time.Second, half), 10*time.Millisecond, min(time.Minute, half))
-	span("Sweep", &c.Sweep, 5*time.Second, 10*time.Millisecond, 10*time.Minute)
-	span("LeaseTTL", &c.LeaseTTL, 10*time.Second, 300*time.Millisecond, 10*time.Minute)
-	span("ExecutorTTL", &c.ExecutorTTL, 30*time.Second, 300*time.Millisecond, time.Hour)
-	span("Heartbeat", &c.Heartbeat, c.ExecutorTTL/3, 100*time.Millisecond, c.ExecutorTTL/2)
-	span("Grace", &c.Grace, 10*time.Second, time.Millisecond, 24*time.Hour)
-	span("ZombieWait", &c.ZombieWait, time.Minute, time.Millisecond, 24*time.Hour)
-	c.Slots, c.Group = cmp.Or(c.Slots, 256), cmp.Or(c.Group, "default")
+// complete sets what is not set and reports every wrong field, not only the first.
+func (c Config) complete() (Config, error) {
 	c.Retention.Kinds, c.Retention.Jobs = maps.Clone(c.Retention.Kinds), maps.Clone(c.Retention.Jobs)
 	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
-	c.Logger = cmp.Or(c.Logger, slog.Default())
-	if c.LogLevel == nil {
-		c.LogLevel = slog.LevelInfo
-	}
+	s := c.settings()
+	errs := []error{s.Complete(), task.CheckName("Config.Service", c.Service, true)}
 	if slices.ContainsFunc(c.Middleware, func(m Middleware) bool { return m == nil }) {
-		bad("Middleware", "has a nil; leave it out")
+		errs = append(errs, &InputError{Field: "Config.Middleware", Reason: "has a nil; leave it out"})
 	}
-	if c.Slots < 1 || c.Slots > 100_000 {
-		bad("Slots", "is %d; use 1 to 100,000", c.Slots)
-	}
-	errs = append(errs, c.Retention.Check("Config.Retention"),
-		task.CheckName("Config.NodeID", c.NodeID, true),
-		task.CheckName("Config.Group", c.Group, false),
-		task.CheckName("Config.Service", c.Service, true))
+	c.Logger, c.Group = s.Logger, s.Group
 	return c, errors.Join(errs...)
+}
+
+// settings are what the parts that run go by.
+func (c *Config) settings() engine.Settings {
+	return engine.Settings{Logger: c.Logger, LogLevel: c.LogLevel, Redact: c.Redact,
+		NodeID: c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,
+		Poll: c.Poll, LeaseTTL: c.LeaseTTL, ExecutorTTL: c.ExecutorTTL, Heartbeat: c.Heartbeat,
+		Sweep: c.Sweep, Grace: c.Grace, ZombieWait: c.ZombieWait, Retention: c.Retention,
+		RetryRate: c.RetryRate}
 }

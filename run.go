@@ -39,14 +39,11 @@ func (s *Scheduler) Run(ctx context.Context) error {
 }
 
 func (s *Scheduler) newEngine(ctx context.Context) (*engine.Engine, error) {
-	c := &s.cfg
-	return engine.New(ctx, engine.Config{Store: s.store, Leases: s.store.Leases(),
-		Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call, Redact: c.Redact,
-		LogLevel: c.LogLevel, Clock: s.clock,
-		NewID: s.newID, Token: s.rand.Token, Rand: s.jitter.Float, Logger: c.Logger,
-		Observer: c.Observer,
-		NodeID:   c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,
-		Poll: c.Poll, LeaseTTL: c.LeaseTTL, ExecutorTTL: c.ExecutorTTL, Heartbeat: c.Heartbeat,
-		Sweep: c.Sweep, Grace: c.Grace, ZombieWait: c.ZombieWait, Loaded: loadedTasks,
-		Retention: c.Retention, RetryRate: c.RetryRate})
+	set := s.cfg.settings()
+	if err := set.Complete(); err != nil {
+		return nil, err // not after New
+	}
+	return engine.New(ctx, engine.Config{Settings: set, Store: s.store, Leases: s.store.Leases(),
+		Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call, Clock: s.clock, NewID: s.newID,
+		Token: s.rand.Token, Rand: s.jitter.Float, Observer: s.cfg.Observer})
 }

@@ -11,8 +11,8 @@ func flagHelp() kong.Vars {
 			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
 		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
 			"folder).",
-		"keys_file": "Show encrypted payloads, with keys from here: one on a line, its id and 32 " +
-			"bytes in base64.",
+		"keys_file": "Encrypt and show payloads with the keys of this file: one on a line, its id " +
+			"and 32 bytes in base64.",
 		"cron_lang": "en or zh (default: as $LC_ALL, $LC_MESSAGES or $LANG says).",
 		"cron_tz":   "Zone of an expression without CRON_TZ=.",
 		"doctor_watch": "If tasks wait for long, look again after this time to see whether they " +

@@ -91,3 +91,44 @@ func sealedTask(t *testing.T, path, secret string) ax.ID {
 	}
 	return res.ID
 }
+
+// TestJobsSealed: without the key a file is neither compared with jobs whose payloads are encrypted
+// nor applied over them; with it, equal is equal, and what is written is encrypted.
+func TestJobsSealed(t *testing.T) {
+	dir := t.TempDir()
+	secret := base64.StdEncoding.EncodeToString(append(make([]byte, 31), 1))
+	sealedTask(t, filepath.Join(dir, "ax.db"), secret)
+	for name, text := range map[string]string{"keys": "k1 " + secret,
+		"jobs.yaml": "jobs: {nightly: {kind: charge, payload: {card: 4111}, schedule: \"0 3 * * *\"}}"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := func(want int, args ...string) result {
+		t.Helper()
+		r := runAx(t, dir, append([]string{"jobs"}, append(args, "--db", "sqlite:ax.db")...)...)
+		if r.code != want {
+			t.Errorf("%q: %+v", args, r)
+		}
+		return r
+	}
+	run(0, "apply", "-f", "jobs.yaml", "--keys-file", "keys")
+	for _, verb := range []string{"apply", "diff"} {
+		r := run(1, verb, "-f", "jobs.yaml")
+		if !strings.Contains(r.errs, `encrypted with key "k1"; give --keys-file FILE`) {
+			t.Errorf("%s without the key: %q", verb, r.errs)
+		}
+	}
+	run(1, "export")
+	run(0, "diff", "-f", "jobs.yaml", "--exit-code", "--keys-file", "keys")
+	if r := run(0, "export", "--keys-file", "keys"); !strings.Contains(r.out, "4111") {
+		t.Errorf("exported %q", r.out)
+	}
+	file, err := os.ReadFile(filepath.Join(dir, "ax.db"))
+	if wal, werr := os.ReadFile(filepath.Join(dir, "ax.db-wal")); werr == nil {
+		file = append(file, wal...)
+	}
+	if err != nil || strings.Contains(string(file), "4111") {
+		t.Errorf("the payload stands in the database as it is, %v", err)
+	}
+}

@@ -18,6 +18,7 @@ import (
 type submitCmd struct {
 	Kind string `arg:"" help:"Names the handler."`
 	dbFlag
+	keysFlag
 	Key         string            `env:"-" help:"Business key: unique among live tasks of the kind."`
 	Payload     string            `env:"-" placeholder:"JSON" help:"${submit_payload}"`
 	Delay       time.Duration     `env:"-" help:"It is due after this time."`
@@ -54,6 +55,10 @@ func (c *submitCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	box, err := c.box()
+	if err != nil {
+		return err
+	}
 	db, err := c.parse()
 	if err != nil {
 		return err
@@ -63,7 +68,7 @@ func (c *submitCmd) Run(a *app) error {
 		return err
 	}
 	var res ax.Result
-	s, err := ax.New(st, ax.Config{Group: c.Group})
+	s, err := ax.New(st, ax.Config{Group: c.Group, Seal: box})
 	if err == nil {
 		res, err = s.Submit(a.ctx, n)
 	}

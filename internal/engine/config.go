@@ -5,8 +5,6 @@ package engine
 
 import (
 	"context"
-	"log/slog"
-	"time"
 
 	"github.com/ax-sched/ax/internal/clock"
 	"github.com/ax-sched/ax/internal/complete"
@@ -33,33 +31,19 @@ type Kinds interface {
 
 // Config says how an Engine works; all fields are required.
 type Config struct {
+	Settings
 	Store    store.Store
 	Leases   lease.Backend
 	Registry registry.Registry
 	Kinds    Kinds
 	// Call runs the handler of a claimed task; it may panic.
-	Call   func(ctx context.Context, t *task.Task) task.Report
-	Redact func(text string) string // or nil, see executor.Config
-	// LogLevel is the lowest level of a handler's log lines that are kept.
-	LogLevel slog.Leveler
-	Clock    *clock.Clock
-	NewID    func() task.ID
-	Token    func() string  // random, for names
-	Rand     func() float64 // for jitter
-	Logger   *slog.Logger
+	Call  func(ctx context.Context, t *task.Task) task.Report
+	Clock *clock.Clock
+	NewID func() task.ID
+	Token func() string  // random, for names
+	Rand  func() float64 // for jitter
 	// Observer has its panics contained, see Guard.
 	Observer observe.Observer
-
-	NodeID, Group          string
-	Slots                  int
-	Tick, Window, Poll     time.Duration
-	LeaseTTL               time.Duration
-	ExecutorTTL, Heartbeat time.Duration
-	Sweep, Grace           time.Duration
-	ZombieWait             time.Duration
-	Loaded                 int // tasks held in memory, see trigger.Config
-	Retention              store.Retention
-	RetryRate              int
 }
 
 // now estimates the store's time.

@@ -139,7 +139,7 @@ func (e *Engine) newTerm(f store.Fence) (*term, error) {
 		Has:  cfg.Kinds.Has,
 		Push: func(its []trigger.Item) { t.dispatch.Push(its) }, Failed: e.failed("trigger"),
 		Unhandled: t.unhandled,
-		Poll:      cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: cfg.Loaded})
+		Poll:      cfg.Poll, Window: cfg.Window, Tick: cfg.Tick, Loaded: loaded})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func (c *act) run(ctx context.Context, e *Env, do func(s *ax.Scheduler, ctx cont
 		return e.usage("--reason is empty; say why, others see it")
 	}
 	return c.withStore(ctx, e, false, func(st ax.Store) error {
-		s, err := quiet(st, "")
+		s, err := c.quiet(st, "")
 		if err != nil {
 			return err
 		}
@@ -48,7 +48,7 @@ func (c *act) run(ctx context.Context, e *Env, do func(s *ax.Scheduler, ctx cont
 }
 
 func (c *act) print(ctx context.Context, e *Env, st ax.Store, done map[string]bool) error {
-	rows, err := seenJobs(ctx, st, "")
+	rows, err := c.seenJobs(ctx, st, "")
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (c *triggerCmd) Run(ctx context.Context, e *Env) error {
 		run.Payload = []byte(*c.Payload)
 	}
 	return c.withStore(ctx, e, false, func(st ax.Store) error {
-		s, err := quiet(st, "")
+		s, err := c.quiet(st, "")
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,7 +80,7 @@ func (c *applyCmd) Run(ctx context.Context, e *Env) error {
 			if by.Reason == "" {
 				by.Reason = task.CutText("so it stands in "+c.File, task.MaxName)
 			}
-			if err := perform(ctx, st, steps, by); err != nil {
+			if err := c.perform(ctx, st, steps, by); err != nil {
 				return err
 			}
 		}
@@ -171,12 +172,12 @@ func (c *source) text(e *Env) ([]byte, error) {
 // plan compares the file with the jobs of the database.
 func (c *source) plan(ctx context.Context, st ax.Store, f *manifest.File, rows []task.Job) (
 	[]manifest.Step, error) {
-	s, err := quiet(st, "")
+	s, err := c.quiet(st, "")
 	if err != nil {
 		return nil, err
 	}
 	have, err := s.Jobs(ctx)
-	if err != nil {
+	if err = cmp.Or(err, opened(have)); err != nil {
 		return nil, err
 	}
 	now, err := st.Now(ctx)
@@ -190,21 +191,21 @@ func (c *source) plan(ctx context.Context, st ax.Store, f *manifest.File, rows [
 
 // perform does the steps: jobs that are to be paused are so before they change, and jobs are
 // deleted last.
-func perform(ctx context.Context, st ax.Store, steps []manifest.Step, by ax.By) error {
+func (d database) perform(ctx context.Context, st ax.Store, steps []manifest.Step, by ax.By) error {
 	for i := range steps {
-		if err := perform1(ctx, st, &steps[i], by); err != nil {
+		if err := d.perform1(ctx, st, &steps[i], by); err != nil {
 			return fmt.Errorf("%w; the %d jobs before it are done, apply the file again", err, i)
 		}
 	}
 	return nil
 }
 
-func perform1(ctx context.Context, st ax.Store, step *manifest.Step, by ax.By) error {
+func (d database) perform1(ctx context.Context, st ax.Store, step *manifest.Step, by ax.By) error {
 	group := ""
 	if step.Job != nil {
 		group = step.Job.Row.Group
 	}
-	s, err := quiet(st, group)
+	s, err := d.quiet(st, group)
 	if err != nil {
 		return err
 	}

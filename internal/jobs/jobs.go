@@ -16,6 +16,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -51,7 +52,8 @@ func (e *Env) usage(format string, args ...any) error {
 
 // database is the flag of commands that work on one.
 type database struct {
-	DB string `name:"db" placeholder:"DSN" help:"${db}"`
+	DB       string `name:"db" placeholder:"DSN" help:"${db}"`
+	KeysFile string `name:"keys-file" placeholder:"FILE" help:"${keys_file}"`
 }
 
 // withStore opens the database, calls f and closes it.
@@ -64,9 +66,29 @@ func (d database) withStore(ctx context.Context, e *Env, create bool,
 	return errors.Join(use(st), st.Close())
 }
 
-// quiet is a scheduler that does not log what the command prints anyway.
-func quiet(st ax.Store, group string) (*ax.Scheduler, error) {
-	return ax.New(st, ax.Config{Group: group, Logger: slog.New(slog.DiscardHandler)})
+// quiet is a scheduler with the keys of the flag that does not log what the command prints anyway.
+func (d database) quiet(st ax.Store, group string) (*ax.Scheduler, error) {
+	c := ax.Config{Group: group, Logger: slog.New(slog.DiscardHandler)}
+	if d.KeysFile != "" {
+		var err error
+		if c.Seal, err = seal.ReadFile(d.KeysFile); err != nil {
+			return nil, err
+		}
+	}
+	return ax.New(st, c)
+}
+
+// opened refuses to go on with payloads that cannot be read here: compared or put again they would
+// be taken for other ones.
+func opened(jobs []task.Job) error {
+	for i := range jobs {
+		if p := jobs[i].Payload; seal.Sealed(p) {
+			id, _ := seal.KeyID(p)
+			return fmt.Errorf("job %s: its payload is encrypted with key %q; give --keys-file FILE",
+				jobs[i].Name, id)
+		}
+	}
+	return nil
 }
 
 type listCmd struct {
@@ -89,7 +111,7 @@ pause_reason, next_fire, last_fire, fires, last_task {id, state, reason, error})
 // Run prints all jobs.
 func (c *listCmd) Run(ctx context.Context, e *Env) error {
 	return c.withStore(ctx, e, false, func(st ax.Store) error {
-		rows, err := seenJobs(ctx, st, c.Source)
+		rows, err := c.seenJobs(ctx, st, c.Source)
 		if err != nil {
 			return err
 		}
@@ -117,8 +139,8 @@ type seenJob struct {
 }
 
 // seenJobs reads the jobs of a source, of all if it is "".
-func seenJobs(ctx context.Context, st ax.Store, source string) ([]seenJob, error) {
-	s, err := quiet(st, "")
+func (d database) seenJobs(ctx context.Context, st ax.Store, source string) ([]seenJob, error) {
+	s, err := d.quiet(st, "")
 	if err != nil {
 		return nil, err
 	}
@@ -265,7 +287,7 @@ Example: ax jobs export --db sqlite:ax.db > jobs.yaml`
 // Run prints the file.
 func (c *exportCmd) Run(ctx context.Context, e *Env) error {
 	return c.withStore(ctx, e, false, func(st ax.Store) error {
-		rows, err := seenJobs(ctx, st, c.Source)
+		rows, err := c.seenJobs(ctx, st, c.Source)
 		if err != nil {
 			return err
 		}
@@ -275,6 +297,9 @@ func (c *exportCmd) Run(ctx context.Context, e *Env) error {
 			if rows[i].Labels[manifest.OfRun] != "" {
 				left++
 				continue
+			}
+			if err := opened([]task.Job{rows[i].Job}); err != nil {
+				return err
 			}
 			j, err := manifest.FromRow(rows[i].Job, rows[i].now)
 			if err != nil {

@@ -89,16 +89,16 @@ var table = map[string][]string{
 	"internal/webcall":  {"", "task", "internal/manifest"},
 	"internal/manifest": {"task", "retry"},
 	// A store in memory checks a file of jobs before the first is written.
-	"internal/jobs": {"", "task", "store/memory", "internal/manifest", "internal/crontab"},
+	"internal/jobs": {"", "task", "seal", "store/memory", "internal/manifest", "internal/crontab"},
 	"internal/show": {"task", "seal"},
 	"internal/demo": {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",
 		"internal/wheel"},
 	"cmd/ax": {"", "task", "cron", "retry", "seal", "store", "lease", "store/sqlite",
-		"store/postgres", "internal/jobs", "internal/manifest", "internal/webcall", "internal/demo", "internal/bench",
-		"internal/show", "internal/clock", "internal/group", "internal/crontab", "internal/command",
-		"internal/doctor"},
+		"store/postgres", "internal/jobs", "internal/manifest", "internal/webcall",
+		"internal/demo", "internal/bench", "internal/show", "internal/clock", "internal/group",
+		"internal/crontab", "internal/command", "internal/doctor"},
 
 	// For users' own tests; and the guides, whose code is in tests.
 	"axtest":      {"", "task", "store/memory"},

@@ -94,7 +94,7 @@ func TestNotesWhileItRuns(t *testing.T) {
 func TestOutputOfAFailure(t *testing.T) {
 	bubble(t, ax.Config{}, func(a *ax.Scheduler) {
 		a.Handle("k", func(ctx context.Context, tk *ax.Task) error {
-			if err := ax.Output(ctx, []byte(fmt.Sprint("attempt ", tk.Attempt))); err != nil {
+			if err := ax.Output(ctx, fmt.Append(nil, "attempt ", tk.Attempt)); err != nil {
 				t.Error(err)
 			}
 			ax.Logger(ctx).Warn("attempt", "n", tk.Attempt)

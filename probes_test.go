@@ -81,7 +81,7 @@ func TestT08WokenEarly(t *testing.T) {
 		var runs []string
 		a.Handle("k", func(_ context.Context, k *ax.Task) error {
 			if time.Now().Before(k.RunAt) {
-				t.Errorf("started %s before its time", k.RunAt.Sub(time.Now()))
+				t.Errorf("started %s before its time", time.Until(k.RunAt))
 			}
 			runs = append(runs, k.FireTime.Format("02 15:04"))
 			return nil

@@ -80,7 +80,7 @@ func TestSealed(t *testing.T) {
 		var p payloads
 		must(x.T, x.Handle("k", p.handle))
 		must(x.T, ax.HandleFunc(x.Scheduler, func(ctx context.Context, t *ax.TaskOf[closeOrder]) error {
-			return p.handle(ctx, &ax.Task{Key: "typed", Payload: []byte(fmt.Sprint(t.Args.OrderID))})
+			return p.handle(ctx, &ax.Task{Key: "typed", Payload: fmt.Append(nil, t.Args.OrderID)})
 		}))
 		x.start()
 		const secret = "the secret of "

@@ -33,9 +33,22 @@ func (w *Waiter) compare(o Waiter) int {
 // It holds no more than what its process has looked at. The table has all that wait, in the order
 // in which a process reads it.
 type Lines struct {
+	// Most and MostOfKey bound how many wait, in all and for one key; 0 is MostLined and
+	// MostOfLine.
+	Most, MostOfKey int
+
+	room    bool // see Room
+	crowded bool // somebody was turned away because too many wait in all
+
 	lines map[string]*line
 	keys  map[task.ID]string // of those that wait or are called
 }
+
+// The usual bounds: about a quarter of a kilobyte each.
+const (
+	MostLined  = 200_000
+	MostOfLine = 50_000
+)
 
 // line is those who want one key.
 type line struct {
@@ -43,6 +56,7 @@ type line struct {
 	called  task.ID // whose claim is under way; zero: nobody's
 	freed   bool    // the key was given back during that claim
 	named   bool    // the head was named and has not been looked at since
+	full    bool    // somebody was turned away
 }
 
 // Len returns the number of tasks that wait or are called.
@@ -55,15 +69,15 @@ func (l *Lines) Called(key string, id task.ID) bool {
 }
 
 // Call reports whether w may be claimed now; until Done or Back nobody else of its key is. If not,
-// it waits in the line from now on. It is not asked for a task that is called. gone is the copy of
-// it that has waited until now, for another instant; with a zero id there is none.
-func (l *Lines) Call(key string, w Waiter) (ok bool, gone Item) {
+// it waits in the line from now on, unless that is full. It is not asked for a task that is called.
+func (l *Lines) Call(key string, w Waiter) Answer {
+	var gone Item
 	at := l.of(key)
 	at.named = false
 	if _, known := l.keys[w.ID]; known { // mostly it is not, and a search would be long
 		i := at.place(w.ID)
 		if i >= 0 && at.waiting[i].Version > w.Version {
-			return false, gone // the row has moved since this copy of it was read
+			return Answer{} // the row has moved since this copy of it was read
 		}
 		if i >= 0 {
 			if at.waiting[i].RunAt != w.RunAt {
@@ -72,13 +86,48 @@ func (l *Lines) Call(key string, w Waiter) (ok bool, gone Item) {
 			heap.Remove(&at.waiting, i)
 		}
 	}
-	l.keys[w.ID] = key
 	if at.called.IsZero() && (len(at.waiting) == 0 || w.compare(at.waiting[0]) < 0) {
+		l.keys[w.ID] = key
 		at.called, at.freed = w.ID, false
-		return true, gone
+		return Answer{Now: true, Gone: gone}
 	}
+	crowded := len(l.keys) >= cmp.Or(l.Most, MostLined)
+	if full := len(at.waiting) >= cmp.Or(l.MostOfKey, MostOfLine); full || crowded {
+		delete(l.keys, w.ID)
+		at.full, l.crowded = at.full || full, l.crowded || crowded
+		return Answer{Full: true, Gone: gone}
+	}
+	l.keys[w.ID] = key
 	heap.Push(&at.waiting, w)
-	return false, gone
+	return Answer{Waits: true, Gone: gone}
+}
+
+// Answer says what becomes of a task that wants its key.
+type Answer struct {
+	Now   bool // it may be claimed
+	Waits bool // it stands in the line
+	Full  bool // there is no room for it: it has to be found in the table again, see Room
+	// Gone is the copy of it that has waited until now, for another instant; with a zero id there
+	// is none.
+	Gone Item
+}
+
+// Room reports, once, that there is room again after somebody was turned away: a full line is half
+// empty, or a quarter of all places is free.
+func (l *Lines) Room() bool {
+	room := l.room
+	l.room = false
+	return room
+}
+
+// left notes that a line has become shorter.
+func (l *Lines) left(at *line) {
+	if at.full && len(at.waiting) <= cmp.Or(l.MostOfKey, MostOfLine)/2 {
+		at.full, l.room = false, true
+	}
+	if l.crowded && len(l.keys) <= cmp.Or(l.Most, MostLined)*3/4 {
+		l.crowded, l.room = false, true
+	}
 }
 
 // Back returns a called task to its line: it did not get the key. If the key was given back
@@ -105,6 +154,7 @@ func (l *Lines) Done(id task.ID, taken bool) (head Item, ok bool) {
 	delete(l.keys, id)
 	at := l.lines[key]
 	at.called, at.freed = task.ID{}, false
+	l.left(at)
 	if l.swept(key) || taken {
 		return Item{}, false
 	}
@@ -128,6 +178,7 @@ func (l *Lines) Left(id task.ID, runAt task.Time) (gone, head Item, ok bool) {
 	gone = at.waiting[i].Item
 	delete(l.keys, id)
 	heap.Remove(&at.waiting, i)
+	l.left(at)
 	if l.swept(key) || i > 0 || !at.called.IsZero() {
 		return gone, head, false
 	}

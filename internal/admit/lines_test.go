@@ -16,8 +16,7 @@ func waiter(n byte, fire task.Time) Waiter {
 
 // call is Call without the copy that has gone.
 func call(l *Lines, key string, w Waiter) bool {
-	ok, _ := l.Call(key, w)
-	return ok
+	return l.Call(key, w).Now
 }
 
 // TestLinesOrder: whoever arrives first, one at a time is called, in the order of fire time and id.
@@ -32,7 +31,7 @@ func TestLinesOrder(t *testing.T) {
 		rnd.Shuffle(len(ws), func(i, j int) { ws[i], ws[j] = ws[j], ws[i] })
 		var called []Waiter
 		for _, w := range ws {
-			if ok, _ := l.Call("key", w); ok {
+			if call(&l, "key", w) {
 				called = append(called, w)
 			}
 		}
@@ -46,7 +45,7 @@ func TestLinesOrder(t *testing.T) {
 		var order []Waiter
 		for next, ok := l.Done(ws[0].ID, false); ok; next, ok = l.Done(next.ID, false) {
 			w := byID[next.ID]
-			if ok, _ := l.Call("key", w); !ok {
+			if !call(&l, "key", w) {
 				t.Fatalf("round %d: the head %v is not called", round, next)
 			}
 			order = append(order, w)
@@ -130,8 +129,8 @@ func TestLinesLeft(t *testing.T) {
 	l.Back("key", a)
 	moved := b
 	moved.RunAt = 99
-	if _, gone := l.Call("key", moved); gone != b.Item {
-		t.Errorf("%+v is gone, want the copy of the instant before", gone)
+	if a := l.Call("key", moved); a.Gone != b.Item {
+		t.Errorf("%+v is gone, want the copy of the instant before", a.Gone)
 	}
 	_, it, ok := l.Left(b.ID, 99)
 	want(t, "Left of one that waits for its new instant", it, ok, 0)
@@ -211,5 +210,32 @@ func TestLinesOutdated(t *testing.T) {
 	l.Call("key", fresh)
 	if !l.Outdated("key", old) || l.Outdated("key", plain) || l.Outdated("key", fresh) {
 		t.Error("want the older of the two marked outdated, and nobody else")
+	}
+}
+
+// TestLinesFull: a line that is full turns tasks away, others still have room, and once it is half
+// empty that is said, once.
+func TestLinesFull(t *testing.T) {
+	l := Lines{MostOfKey: 4, Most: 7}
+	for n := range byte(7) { // one is called, four wait, two are turned away
+		if a := l.Call("key", waiter(n+1, task.Time(n))); a.Full != (n > 4) || a.Waits == (n < 1 || a.Full) {
+			t.Errorf("task %d: %+v", n, a)
+		}
+	}
+	if !call(&l, "other", waiter(20, 1)) || !l.Call("other", waiter(21, 2)).Waits {
+		t.Error("a full line keeps others out")
+	}
+	if !l.Call("other", waiter(22, 3)).Full {
+		t.Error("more wait than may in all")
+	}
+	for n := range byte(4) {
+		// With six places taken a quarter of eight is free; half of four are left a moment later.
+		if got := l.Room(); got != (n == 2 || n == 3) || l.Room() {
+			t.Errorf("after %d have left: room %t", n, got)
+		}
+		it, ok := l.Done(task.ID{15: n + 1}, false)
+		if ok && !call(&l, "key", waiter(it.ID[15], it.RunAt)) {
+			t.Fatalf("the head %v is not called", it)
+		}
 	}
 }

@@ -24,31 +24,49 @@ type Retries struct {
 	second  int64 // the latest that was counted
 	counts  [span]attempts
 	sum     attempts  // of all counts
-	turn    task.Time // of the last retry that was put off
+	turn    task.Time // of the last one that was put off beyond the places of this minute
 	delayed int64
 }
 
 // attempts are those of one second.
-type attempts struct{ first, again int }
+type attempts struct {
+	first, again int
+	next         int // retries that were put off until this second leaves the minute
+}
 
 // First counts a first attempt.
 func (r *Retries) First(now task.Time) {
 	r.roll(now)
-	r.add(now, attempts{first: 1})
+	r.add(now, 1, 0)
 }
 
-// Again reports whether a retry may start now, and counts it. If not, at is when it should be tried
-// again: those that wait are spread over the time to come.
+// Again reports whether a retry may start now, and counts it. If not, at is when there is room for
+// it: those that are put off have their turns in the order in which they came.
 func (r *Retries) Again(now task.Time) (at task.Time, ok bool) {
 	r.roll(now)
-	most := r.most()
-	if r.Rate < 0 || r.sum.again < most {
-		r.add(now, attempts{again: 1})
+	if r.Rate < 0 || r.sum.again < r.most() {
+		r.add(now, 0, 1)
 		return 0, true
 	}
 	r.delayed++
-	r.turn = max(r.turn, now).Add(time.Minute / time.Duration(max(most, 1)))
+	for s := r.second - span + 1; s <= r.second; s++ {
+		if c := &r.counts[mod(s)]; c.next < c.again {
+			c.next++
+			return task.Time((s + span) * int64(time.Second/time.Microsecond)), false
+		}
+	}
+	r.turn = max(r.turn, now.Add(time.Minute)).Add(time.Minute / time.Duration(max(r.most(), 1)))
 	return r.turn, false
+}
+
+// Undo takes back what was counted a moment ago for an attempt that does not start after all.
+func (r *Retries) Undo(now task.Time, first bool) {
+	r.roll(now)
+	if first {
+		r.add(now, -1, 0)
+		return
+	}
+	r.add(now, 0, -1)
 }
 
 // Delayed returns how often a retry was put off.
@@ -59,26 +77,30 @@ func (r *Retries) most() int {
 	if rate == 0 {
 		rate = DefaultRetryRate
 	}
-	return rate + r.sum.first/retryShare
+	return rate + max(r.sum.first, 0)/retryShare
 }
 
-func (r *Retries) add(now task.Time, a attempts) {
-	c := &r.counts[second(now)%span]
-	c.first += a.first
-	c.again += a.again
-	r.sum.first += a.first
-	r.sum.again += a.again
+func (r *Retries) add(now task.Time, first, again int) {
+	c := &r.counts[mod(min(second(now), r.second))]
+	c.first += first
+	c.again += again
+	r.sum.first += first
+	r.sum.again += again
 }
 
-// roll forgets what is older than a minute. A clock that steps back makes it forget nothing.
+// maxBack is how far the clock may go back, in seconds, without all that was counted being
+// forgotten: after a larger step nobody knows how long ago it was.
+const maxBack = 2
+
+// roll forgets what is older than a minute.
 func (r *Retries) roll(now task.Time) {
 	s := second(now)
-	for n := 0; r.second < s && n < span; n++ {
+	if s < r.second-maxBack || s >= r.second+span {
+		*r = Retries{Rate: r.Rate, delayed: r.delayed, second: s}
+	}
+	for r.second < s {
 		r.second++
-		if s-r.second >= span {
-			r.second = s - span + 1
-		}
-		c := &r.counts[r.second%span]
+		c := &r.counts[mod(r.second)]
 		r.sum.first -= c.first
 		r.sum.again -= c.again
 		*c = attempts{}
@@ -86,3 +108,6 @@ func (r *Retries) roll(now task.Time) {
 }
 
 func second(t task.Time) int64 { return max(int64(t), 0) / int64(time.Second/time.Microsecond) }
+
+// mod is the place of a second that may lie before 1970.
+func mod(s int64) int64 { return (s%span + span) % span }

@@ -2,6 +2,7 @@ package admit
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -54,24 +55,58 @@ func since(ts []task.Time, at task.Time) (n int) {
 	return n
 }
 
-// TestRetriesSpread: those that are put off do not all come back at once.
-func TestRetriesSpread(t *testing.T) {
+// TestRetriesInOrder: those that are put off have their turns in the order in which they came, the
+// first of them when the minute is over, and all when they are due by the rate.
+func TestRetriesInOrder(t *testing.T) {
 	r := Retries{Rate: 60}
-	for range 60 {
+	type retry struct{ n, tries int }
+	waits := map[task.Time][]retry{} // by second
+	for n := range 300 {
+		waits[start] = append(waits[start], retry{n: n})
+	}
+	var ran []int
+	tries := 0
+	for now := start; now < start.Add(10*time.Minute); now++ {
+		for _, x := range waits[now] {
+			at, ok := r.Again(now)
+			if tries = max(tries, x.tries+1); ok {
+				ran = append(ran, x.n)
+				continue
+			}
+			if x.tries++; at <= now {
+				t.Fatalf("put off from %d to %d", now, at)
+			}
+			waits[at] = append(waits[at], x)
+		}
+		delete(waits, now)
+		if len(waits) == 0 {
+			break
+		}
+		next := start.Add(time.Hour)
+		for at := range waits {
+			next = min(next, at)
+		}
+		now = next - 1
+	}
+	if len(ran) != 300 || !slices.IsSorted(ran) || tries > 6 {
+		t.Errorf("%d ran after at most %d tries, in the order %v", len(ran), tries, ran)
+	}
+}
+
+// TestRetriesUndone: what did not start has not been.
+func TestRetriesUndone(t *testing.T) {
+	r := Retries{Rate: 1}
+	for range 100 {
+		r.First(start)
+		r.Undo(start, true)
 		if _, ok := r.Again(start); !ok {
-			t.Fatal("put off within the rate")
+			t.Fatal("a retry that did not start counts")
 		}
+		r.Undo(start, false)
 	}
-	last := start
-	for range 120 {
-		at, ok := r.Again(start)
-		if ok || at.Sub(last) != time.Second {
-			t.Fatalf("put off until %s after the one before it, want a second", at.Sub(last))
-		}
-		last = at
-	}
-	if r.Delayed() != 120 {
-		t.Errorf("%d were put off", r.Delayed())
+	r.Again(start)
+	if _, ok := r.Again(start); ok {
+		t.Error("first attempts that did not start count")
 	}
 }
 
@@ -88,14 +123,22 @@ func TestRetriesUnlimited(t *testing.T) {
 	}
 }
 
-// TestRetriesClockBack: a clock that steps back neither forgets what was counted nor panics.
-func TestRetriesClockBack(t *testing.T) {
+// TestRetriesClock: a small step back forgets nothing. After a large one in either direction nobody
+// knows how long ago anything was, and retries go on.
+func TestRetriesClock(t *testing.T) {
 	r := Retries{Rate: 1}
 	r.Again(start)
-	if _, ok := r.Again(start.Add(-time.Hour)); ok {
-		t.Error("a step back has made room")
+	if _, ok := r.Again(start.Add(-time.Second)); ok {
+		t.Error("a step back by a second has made room")
 	}
-	if _, ok := r.Again(start.Add(2 * time.Minute)); !ok {
-		t.Error("two minutes later nothing may be tried again")
+	for _, d := range []time.Duration{-time.Hour, time.Hour, 2 * time.Minute} {
+		now := start.Add(d)
+		if _, ok := r.Again(now); !ok {
+			t.Errorf("%s later nothing may be tried again", d)
+		}
+		at, ok := r.Again(now)
+		if ok || at.Sub(now) > 2*time.Minute {
+			t.Errorf("%s later the second one: %t, put off by %s", d, ok, at.Sub(now))
+		}
 	}
 }

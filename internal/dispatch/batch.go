@@ -38,6 +38,7 @@ type claimed struct {
 	policy  complete.Policy
 	suspect bool
 	lined   bool // it was called from the line of its overlap key
+	pace    pace // what was counted for it
 	old     bool // the row was read ahead
 	missed  bool // tr does not claim it: it is too late for that
 	tr      *task.Transition
@@ -166,11 +167,6 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.left(it, nil)
 		return claimed{}, false
 	}
-	if at, ok := d.paced(row); !ok {
-		d.cfg.Local.Give(it.Kind)
-		d.cfg.Later(it, at)
-		return claimed{}, false
-	}
 	if c.suspect && !d.cfg.Local.TakeSuspect(complete.SuspectTime) {
 		d.cfg.Local.Give(it.Kind)
 		d.mu.Lock()
@@ -178,14 +174,29 @@ func (b *batch) look(it admit.Item, row *task.Task) (claimed, bool) {
 		d.mu.Unlock()
 		return claimed{}, false
 	}
+	c.pace = paceOf(row)
+	if at, ok := d.paced(c.pace); !ok {
+		c.pace = unpaced
+		b.turnAway(&c)
+		d.left(it, nil) // others of its key do not wait for that
+		d.cfg.Later(it, at)
+		return claimed{}, false
+	}
 	if c.lined = waits(row); c.lined && !d.call(row, it) {
-		if c.suspect {
-			d.cfg.Local.GiveSuspect()
-		}
-		d.cfg.Local.Give(it.Kind) // it stays in the line of its key
+		c.lined = false
+		b.turnAway(&c) // it stays in the line of its key
 		return claimed{}, false
 	}
 	return c, true
+}
+
+// turnAway gives back what a task has that is not claimed now.
+func (b *batch) turnAway(c *claimed) {
+	if c.suspect {
+		b.d.cfg.Local.GiveSuspect()
+	}
+	b.d.unpace(c.pace)
+	b.d.cfg.Local.Give(c.it.Kind)
 }
 
 // settle starts what was claimed and lets the rest go.
@@ -289,5 +300,6 @@ func (b *batch) unclaim(cs []claimed) {
 		if c.suspect {
 			b.d.cfg.Local.GiveSuspect()
 		}
+		b.d.unpace(c.pace)
 	}
 }

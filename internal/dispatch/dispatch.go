@@ -44,6 +44,11 @@ type Config struct {
 	Settled func(it admit.Item)
 	// Later is told that a task has to wait until the store's time at.
 	Later func(it admit.Item, at task.Time)
+	// Lined is told that a task waits for its overlap key, and has left the queue for that time;
+	// Crowded that too many do, so that it is held here no longer, and Room that there is room again
+	// for some of those.
+	Lined, Crowded func(it admit.Item)
+	Room           func()
 	// Skipped is told of a task that is not run because of its overlap key or its limits of time, as
 	// its row is now; it must not block.
 	Skipped func(t *task.Task)
@@ -133,12 +138,13 @@ func (d *Dispatcher) TryNow(t *task.Task) (start func(store.Inserted), drop func
 	if !ok || !d.cfg.Local.Take(t.Kind) {
 		return nil, nil, false
 	}
-	d.paced(t)
+	_, _ = d.paced(first)
 	t.State = task.Running
 	complete.Assign(&t.Mutable, d.cfg.NewID(), name, epoch, d.fence.Token)
 	d.cfg.Local.Expect(t.ExecutionID)
 	execution, kind := t.ExecutionID, t.Kind // HandBack gives t away
 	drop = func() {
+		d.unpace(first)
 		d.cfg.Local.Unexpect(execution)
 		d.cfg.Local.Give(kind)
 	}

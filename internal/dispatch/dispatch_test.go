@@ -73,6 +73,9 @@ type rig struct {
 	settled map[task.ID]int
 	back    []task.ID // executions handed back
 	skipped []task.Task
+	lined   map[task.ID]bool
+	crowded []task.ID
+	rooms   int
 	later   map[task.ID]task.Time
 	errors  int
 	backlog int
@@ -89,6 +92,7 @@ func dispatcher(t *testing.T, slots int, hold time.Duration, f func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{t: t, store: &faulty{Store: memory.New(memory.Options{})}, hold: hold, slots: slots,
 			settled: map[task.ID]int{}, later: map[task.ID]task.Time{}, member: true,
+			lined: map[task.ID]bool{},
 			began: time.Now()}
 		token, err := r.store.Install(t.Context(), 0, 0, "test")
 		if err != nil {
@@ -169,6 +173,9 @@ func (r *rig) config(ctx context.Context) Config {
 		HandBack: func(k *task.Task) {
 			locked(func() { r.back = append(r.back, k.ExecutionID) })
 		},
+		Lined:   func(it admit.Item) { locked(func() { r.lined[it.ID] = true }) },
+		Crowded: func(it admit.Item) { locked(func() { r.crowded = append(r.crowded, it.ID) }) },
+		Room:    func() { locked(func() { r.rooms++ }) },
 		Skipped: func(k *task.Task) {
 			locked(func() { r.skipped = append(r.skipped, *k) })
 		},

@@ -36,12 +36,18 @@ func waiter(t *task.Task, it admit.Item) admit.Waiter {
 // call reports whether a task may be claimed before all others that want its key; if not, it waits.
 func (d *Dispatcher) call(t *task.Task, it admit.Item) bool {
 	d.mu.Lock()
-	ok, gone := d.lines.Call(t.OverlapKey, waiter(t, it))
+	a := d.lines.Call(t.OverlapKey, waiter(t, it))
 	d.mu.Unlock()
-	if !gone.ID.IsZero() {
-		d.cfg.Settled(gone)
+	if !a.Gone.ID.IsZero() {
+		d.cfg.Settled(a.Gone)
 	}
-	return ok || plant.On(plant.LineIgnored)
+	switch {
+	case a.Waits:
+		d.cfg.Lined(it)
+	case a.Full:
+		d.cfg.Crowded(it)
+	}
+	return a.Now || plant.On(plant.LineIgnored)
 }
 
 // called reports whether the task is being claimed from its line.
@@ -70,6 +76,7 @@ func (d *Dispatcher) over(c *claimed, s store.Status) {
 		d.next(func() (admit.Item, bool) {
 			return d.lines.Back(c.row.OverlapKey, waiter(c.row, c.it))
 		})
+		d.cfg.Lined(c.it)
 	default:
 		taken := s == store.Applied && !c.missed
 		d.next(func() (admit.Item, bool) { return d.lines.Done(c.it.ID, taken) })
@@ -99,7 +106,7 @@ func (d *Dispatcher) left(it admit.Item, row *task.Task) {
 		gone, head, ok = d.lines.Left(it.ID, runAt)
 		return head, ok
 	})
-	if !gone.ID.IsZero() {
+	if !gone.ID.IsZero() && gone.RunAt != it.RunAt {
 		d.cfg.Settled(gone) // another copy of it than the one that was looked at
 	}
 }
@@ -116,9 +123,13 @@ func (d *Dispatcher) next(name func() (admit.Item, bool)) {
 	if ok {
 		d.queue.Push(head)
 	}
+	room := d.lines.Room()
 	d.mu.Unlock()
 	if ok {
 		d.Wake()
+	}
+	if room {
+		d.cfg.Room()
 	}
 }
 

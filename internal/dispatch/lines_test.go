@@ -214,3 +214,56 @@ func TestReplaceOlder(t *testing.T) {
 		r.local.CancelAll(executor.ErrCanceled)
 	})
 }
+
+// TestQueueCrowded: of more tasks than a line takes the rest is turned away without a slot, and when
+// half of it is gone that is told.
+func TestQueueCrowded(t *testing.T) {
+	dispatcher(t, 8, time.Second, func(r *rig) {
+		r.outcome = succeed
+		r.lines.MostOfKey = 4
+		its := r.overlapping(task.OverlapQueue, 9, 8, 7, 6, 5, 4, 3)
+		r.Push(its)
+		synctest.Wait()
+		r.set(func() {
+			if len(r.crowded) != 2 || len(r.lined) != 4 || r.lined[its[0].ID] || r.rooms != 0 {
+				t.Errorf("%d turned away, %d in line, told of room %d times", len(r.crowded),
+					len(r.lined), r.rooms)
+			}
+		})
+		if r.local.Free() != 7 {
+			t.Errorf("%d slots are free", r.local.Free())
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if r.runs() != 5 || r.rooms != 1 {
+			t.Errorf("%d ran, told of room %d times", r.runs(), r.rooms)
+		}
+	})
+}
+
+// TestRetryRateCountsStarts: a claim that fails, or meets a busy key, is no retry.
+func TestRetryRateCountsStarts(t *testing.T) {
+	dispatcher(t, 8, time.Second, func(r *rig) {
+		r.retries.Rate = 8
+		failed := func(_ int, k *task.Task) {
+			k.Attempt, k.Failures, k.LastOutcome = 1, 1, task.OutFailed
+		}
+		its := r.insert(8, "k", failed)
+		r.store.set(func(s *faulty) { s.down = true })
+		r.Push(its)
+		time.Sleep(20 * time.Second) // claimed again and again, in vain
+		r.store.set(func(s *faulty) { s.down = false })
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if r.runs() != 8 || r.Delayed() != 0 {
+			t.Errorf("%d ran and %d were put off: claims that came to nothing count", r.runs(),
+				r.Delayed())
+		}
+		more := r.insert(1, "k", failed)
+		r.Push(more)
+		synctest.Wait()
+		if at := r.later[more[0].ID]; at.Sub(task.FromGo(time.Now())) > time.Minute || at == 0 {
+			t.Errorf("the ninth within a minute was put off until %s", at.Go())
+		}
+	})
+}

@@ -147,7 +147,8 @@ func (e *Engine) newTerm(f store.Fence) (*term, error) {
 	t.dispatch = dispatch.New(dispatch.Config{Store: cfg.Store, Local: e.local, Handler: e.handler,
 		Member: e.member.Current, NewID: cfg.NewID, Now: cfg.now, Backlog: e.completer.Backlog,
 		RetryRate: cfg.RetryRate,
-		Settled:   t.trigger.Settled, Later: t.trigger.Later, HandBack: e.handBack,
+		Settled:   t.trigger.Settled, Later: t.trigger.Later, Lined: t.trigger.Lined,
+		Crowded: t.trigger.Crowded, Room: t.trigger.Room, HandBack: e.handBack,
 		Skipped: t.ended, Failed: e.failed("dispatch")}, f)
 	t.jobs = trigger.NewJobs(trigger.JobsConfig{Store: cfg.Store, Fence: f, Now: cfg.now,
 		NewID: cfg.NewID, Failed: e.failed("jobs"), Poll: cfg.Poll,

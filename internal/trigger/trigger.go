@@ -206,6 +206,18 @@ func (t *Trigger) Settled(it admit.Item) {
 	}
 }
 
+// Lined says that a task waits for its overlap key: it keeps nobody else out meanwhile.
+func (t *Trigger) Lined(it admit.Item) { t.win.line(it) }
+
+// Crowded forgets a task that waits for its overlap key behind too many others, until Room.
+func (t *Trigger) Crowded(it admit.Item) { t.win.crowd(it) }
+
+// Room reads those again that Crowded was told of.
+func (t *Trigger) Room() {
+	t.win.uncrowd()
+	t.Wake()
+}
+
 // Later makes a task wait until the store's time at.
 func (t *Trigger) Later(it admit.Item, at task.Time) { t.win.later(it, at) }
 

@@ -47,6 +47,7 @@ type entry struct {
 	handle timer.Handle
 	queued bool // it is due: no timer any more
 	far    bool // counted as far
+	lined  bool // it waits for its overlap key, and is not counted
 }
 
 type laneKey struct {
@@ -64,6 +65,7 @@ type lane struct {
 	kinds  map[string]int        // near entries held by kind
 	parked map[string]store.Mark // kinds passed over: the least row that was not taken
 	full   bool                  // some kind was passed over because near is full
+	crowd  store.Mark            // the least row that waits behind too many; zero: none
 }
 
 func newLane(k laneKey) *lane {
@@ -75,6 +77,7 @@ func newLane(k laneKey) *lane {
 // then stopped is true, and the far scan goes on from there later.
 func (w *window) offer(l *lane, rows []store.Due) (taken int, stopped bool) {
 	var due []admit.Item
+	var news []string // kinds to tell of, when the lock is free: a logger may do anything
 	w.mu.Lock()
 	now := w.now()
 	for _, r := range rows {
@@ -91,7 +94,7 @@ func (w *window) offer(l *lane, rows []store.Due) (taken int, stopped bool) {
 			l.park(r)
 			if r.RunAt <= now && !w.told[r.Kind] {
 				w.told[r.Kind] = true
-				w.unhandled(r.Kind)
+				news = append(news, r.Kind)
 			}
 			continue
 		case far && l.far >= w.limit.far:
@@ -111,6 +114,9 @@ func (w *window) offer(l *lane, rows []store.Due) (taken int, stopped bool) {
 		}
 	}
 	w.mu.Unlock()
+	for _, kind := range news {
+		w.unhandled(kind)
+	}
 	if len(due) > 0 {
 		w.push(due)
 	}
@@ -135,6 +141,9 @@ func (w *window) add(l *lane, r store.Due, now task.Time, far bool) (admit.Item,
 
 // count adds n to what the entry is counted as.
 func (e *entry) count(n int) {
+	if e.lined {
+		return
+	}
 	if e.far {
 		e.lane.far += n
 		return
@@ -230,9 +239,57 @@ func (w *window) later(it admit.Item, at task.Time) {
 	if plant.On(plant.NotDueDropped) {
 		return
 	}
+	w.unline(&e)
 	e.queued = false
 	e.handle = w.timer.Add(int64(at), timer.Value{ID: it.ID, Version: int64(it.RunAt)})
 	w.known[it.ID] = e
+}
+
+// line says that a queued task waits for its overlap key. There may be many such tasks, and they
+// must not keep out others of their kind.
+func (w *window) line(it admit.Item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if e, ok := w.known[it.ID]; ok && e.runAt == it.RunAt && e.queued && !e.lined {
+		e.count(-1)
+		e.lined = true
+		w.known[it.ID] = e
+	}
+}
+
+// unline counts an entry again. The caller holds the lock and puts it back.
+func (w *window) unline(e *entry) {
+	if e.lined {
+		e.lined = false
+		e.count(1)
+	}
+}
+
+// crowd forgets a task that waits behind too many others, and remembers where it was.
+func (w *window) crowd(it admit.Item) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	e, ok := w.known[it.ID]
+	if !ok || e.runAt != it.RunAt {
+		return
+	}
+	w.drop(it.ID, e)
+	m := store.Mark{RunAt: it.RunAt, ID: it.ID}
+	if l := e.lane; l.crowd == (store.Mark{}) || m.Less(l.crowd) {
+		l.crowd = m
+	}
+}
+
+// uncrowd makes the lanes read again from the least row that was forgotten.
+func (w *window) uncrowd() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, l := range w.lanes {
+		if l.crowd != (store.Mark{}) {
+			l.back(store.Due{Mark: l.crowd})
+			l.crowd = store.Mark{}
+		}
+	}
 }
 
 // unpark makes the lane read again from the least row of the kind that was passed over.

@@ -218,7 +218,8 @@ func TestLinesOutdated(t *testing.T) {
 func TestLinesFull(t *testing.T) {
 	l := Lines{MostOfKey: 4, Most: 7}
 	for n := range byte(7) { // one is called, four wait, two are turned away
-		if a := l.Call("key", waiter(n+1, task.Time(n))); a.Full != (n > 4) || a.Waits == (n < 1 || a.Full) {
+		a := l.Call("key", waiter(n+1, task.Time(n)))
+		if a.Full != (n > 4) || a.Waits == (n < 1 || a.Full) {
 			t.Errorf("task %d: %+v", n, a)
 		}
 	}

@@ -215,8 +215,8 @@ func TestReplaceOlder(t *testing.T) {
 	})
 }
 
-// TestQueueCrowded: of more tasks than a line takes the rest is turned away without a slot, and when
-// half of it is gone that is told.
+// TestQueueCrowded: of more tasks than a line takes the rest is turned away without a slot, and
+// when half of it is gone that is told.
 func TestQueueCrowded(t *testing.T) {
 	dispatcher(t, 8, time.Second, func(r *rig) {
 		r.outcome = succeed

@@ -58,8 +58,8 @@ const (
 	Allow
 	// Queue waits for the key and keeps it over retries and snoozes until the run ends, so that
 	// tasks of one key run one after the other, in the order of fire time (of a task: its first
-	// RunAt) and id. A task without a slot, or of a lower priority, is passed by those of other
-	// keys only. One that is HELD, or whose handler never ends, holds up those behind it.
+	// RunAt) and id; give them one priority, or the first to get a slot may be one of a higher. One
+	// that is HELD, or whose handler never ends, holds up those behind it.
 	Queue
 	// Replace asks the running task to end, which is CANCELED unless it succeeds all the same, and
 	// starts when it has ended. Of several that wait the newest runs, the others are SKIPPED or DEAD

@@ -56,7 +56,8 @@ and its run. A command has no time-out and no retries unless it says otherwise.
 Unlike the classic daemon a line does not start again while it still runs (the fire is SKIPPED),
 each fire is a task that can be looked at, and of fires missed while ax was down the latest runs
 at the start. A command that ends with a status other than 0 is DEAD and not retried. One that
-was cut off, because ax was killed or its grace ran out, starts again at the next start of ax.
+was cut off, because ax was killed or its grace ran out, starts again at the next start of ax. One
+that is canceled, or past its time-out, gets SIGTERM, and SIGKILL 10s later.
 
 Commands come from the files alone; the database only names lines. Lines and jobs that left the
 files are forgotten at the start and at SIGHUP, which reads the files again. Commands find

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"container/heap"
+	"maps"
 	"slices"
 
 	"github.com/ax-sched/ax/task"
@@ -37,8 +38,9 @@ type Lines struct {
 	// MostOfLine.
 	Most, MostOfKey int
 
-	room    bool // see Room
-	crowded bool // somebody was turned away because too many wait in all
+	turns   []string // lines whose heads Heads has not named in this turn
+	room    bool     // see Room
+	crowded bool     // somebody was turned away because too many wait in all
 
 	lines map[string]*line
 	keys  map[task.ID]string // of those that wait or are called
@@ -199,14 +201,27 @@ func (l *Lines) Freed(key string) (head Item, ok bool) {
 	return at.name()
 }
 
-// Heads names who should be tried because nobody has been for a while: keys are also given back
-// where this process does not see it, and a head may have moved without a word.
-func (l *Lines) Heads() []Item {
+// Heads names some who should be tried because nobody has been for a while: keys are also given back
+// where this process does not see it, and a head may have moved without a word. Each takes a slot
+// for a moment, so it names at most n, and all lines have their turn.
+func (l *Lines) Heads(n int) []Item {
 	var its []Item
-	for _, at := range l.lines {
-		if head, ok := at.name(); ok {
-			its = append(its, head)
+	for range 2 { // the second time after a new turn has begun
+		for len(l.turns) > 0 && len(its) < n {
+			last := len(l.turns) - 1
+			at := l.lines[l.turns[last]]
+			l.turns = l.turns[:last]
+			if at == nil {
+				continue
+			}
+			if head, ok := at.name(); ok {
+				its = append(its, head)
+			}
 		}
+		if len(its) > 0 || len(l.lines) == 0 {
+			break
+		}
+		l.turns = slices.AppendSeq(l.turns[:0], maps.Keys(l.lines))
 	}
 	return its
 }

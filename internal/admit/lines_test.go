@@ -154,6 +154,37 @@ func TestLinesLeft(t *testing.T) {
 	}
 }
 
+// TestLinesHeadsInTurn: of many lines a few are named at a time, and each has its turn.
+func TestLinesHeadsInTurn(t *testing.T) {
+	var l Lines
+	for n := range byte(100) {
+		key := string([]byte{'k', n})
+		l.Call(key, waiter(n+1, 1))
+		l.Back(key, waiter(n+1, 1))
+	}
+	named := map[task.ID]int{}
+	for range 30 {
+		its := l.Heads(10)
+		if len(its) > 10 || len(its) == 0 {
+			t.Fatalf("%d named", len(its))
+		}
+		for _, it := range its {
+			named[it.ID]++
+			key := string([]byte{'k', it.ID[15] - 1})
+			l.Call(key, waiter(it.ID[15], 1)) // it is looked at, and the key is busy
+			l.Back(key, waiter(it.ID[15], 1))
+		}
+	}
+	if len(named) != 100 {
+		t.Errorf("%d of 100 had their turn in 30 rounds of 10", len(named))
+	}
+	for id, n := range named {
+		if n != 3 {
+			t.Errorf("%s was named %d times", id, n)
+		}
+	}
+}
+
 // TestLinesStaleCopy: a copy that was read before the row moved does not take the place of the row
 // as it is.
 func TestLinesStaleCopy(t *testing.T) {
@@ -182,16 +213,16 @@ func TestLinesHeads(t *testing.T) {
 	l.Done(task.ID{15: 1}, true)
 	l.Back("b", waiter(11, 1))
 	got := map[byte]bool{}
-	for _, it := range l.Heads() {
+	for _, it := range l.Heads(10) {
 		got[it.ID[15]] = true
 	}
 	if len(got) != 2 || !got[2] || !got[11] {
 		t.Errorf("named %v, want the heads of the two lines in which nobody is called", got)
 	}
-	if its := l.Heads(); len(its) != 0 {
+	if its := l.Heads(10); len(its) != 0 {
 		t.Errorf("named again: %v", its)
 	}
-	if l.Left(task.ID{15: 2}, 2); len(l.Heads()) != 1 {
+	if l.Left(task.ID{15: 2}, 2); len(l.Heads(10)) != 1 {
 		t.Error("a head that was looked at and stays is not named any more")
 	}
 }

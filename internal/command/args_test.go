@@ -35,3 +35,19 @@ func TestArgs(t *testing.T) {
 		}
 	}
 }
+
+// TestFolder: a working directory that is none is blamed by name, and not the program.
+func TestFolder(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for dir, want := range map[string]string{
+		file + "s": "start: working directory: stat " + file + "s: no such file or directory",
+		file:       "start: working directory: " + file + " is no folder",
+	} {
+		if _, err := run(t, Spec{Args: []string{"/bin/ls"}, Dir: dir}); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", dir, err, want)
+		}
+	}
+}

@@ -75,6 +75,9 @@ func Run(ctx context.Context, s Spec, out io.Writer) error {
 	defer runtime.UnlockOSThread()
 	var last tail
 	cmd, err := s.cmd()
+	if err == nil && s.Dir != "" {
+		err = folder(s.Dir) // else the command is blamed for it
+	}
 	if err != nil {
 		return fmt.Errorf("start: %w", err)
 	}
@@ -98,6 +101,18 @@ func Run(ctx context.Context, s Spec, out io.Writer) error {
 		cause = context.Cause(ctx)
 	}
 	return outcome(err, cause, last.String())
+}
+
+// folder says why a working directory cannot be one.
+func folder(path string) error {
+	st, err := os.Stat(path)
+	if err == nil && !st.IsDir() {
+		err = fmt.Errorf("%s is no folder", path)
+	}
+	if err != nil {
+		return fmt.Errorf("working directory: %w", err)
+	}
+	return nil
 }
 
 func (s *Spec) cmd() (*exec.Cmd, error) {

@@ -133,7 +133,11 @@ func (d *Dispatcher) next(name func() (admit.Item, bool)) {
 	}
 }
 
-// heads queues the heads of all lines, once in keyPause.
+// maxHeads is how many heads are tried in a keyPause: each takes a slot for as long as its claim
+// takes, which tasks that wait for nothing must not feel.
+const maxHeads = 64
+
+// heads queues the heads of some lines, once in keyPause.
 func (d *Dispatcher) heads() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -142,7 +146,7 @@ func (d *Dispatcher) heads() {
 		return
 	}
 	d.tried = now
-	for _, it := range d.lines.Heads() {
+	for _, it := range d.lines.Heads(maxHeads) {
 		d.queue.Push(it)
 	}
 }

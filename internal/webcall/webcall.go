@@ -145,11 +145,13 @@ func outcome(res *http.Response, body string, now time.Time) error {
 	return err
 }
 
-// retryAfter reads a number of seconds, or a time by the clock of the server.
+// retryAfter reads a number of seconds, or a time by the clock of the server. No time at all is left
+// to the policy of the job: a server that says so in a loop would use up all retries at once.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	v := strings.TrimSpace(h.Get("Retry-After"))
-	if n, err := strconv.ParseUint(v, 10, 32); err == nil {
-		return min(time.Duration(n)*time.Second, maxRetryAfter), true
+	if n, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {
+		n = min(n, uint64(maxRetryAfter/time.Second))
+		return time.Duration(n) * time.Second, n > 0
 	}
 	at, err := http.ParseTime(v)
 	if err != nil {
@@ -158,5 +160,6 @@ func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
 		now = date
 	}
-	return min(max(at.Sub(now), 0), maxRetryAfter), true
+	d := min(at.Sub(now), maxRetryAfter)
+	return d, d > 0
 }

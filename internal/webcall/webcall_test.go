@@ -99,10 +99,12 @@ func TestRetryAfter(t *testing.T) {
 		header string
 		want   time.Duration
 	}{
-		{"7", 7 * time.Second}, {" 90 ", 90 * time.Second}, {"0", 0},
-		{"9999999", 24 * time.Hour}, {"Wed, 21 Oct 2015 07:29:30 GMT", 90 * time.Second},
-		{"Wed, 21 Oct 2015 07:27:00 GMT", 0},
-		{"", 5 * time.Second}, {"soon", 5 * time.Second}, {"-1", 5 * time.Second}, // the policy
+		{"7", 7 * time.Second}, {" 90 ", 90 * time.Second},
+		{"9999999", 24 * time.Hour}, {"99999999999999999999999", 24 * time.Hour},
+		{"Wed, 21 Oct 2015 07:29:30 GMT", 90 * time.Second},
+		// The policy: no time is no wish, or a server could use up all retries at once.
+		{"0", 5 * time.Second}, {"Wed, 21 Oct 2015 07:27:00 GMT", 5 * time.Second},
+		{"", 5 * time.Second}, {"soon", 5 * time.Second}, {"-1", 5 * time.Second},
 	} {
 		at := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", c.header)

@@ -46,7 +46,8 @@ func TestFolder(t *testing.T) {
 		file + "s": "start: working directory: stat " + file + "s: no such file or directory",
 		file:       "start: working directory: " + file + " is no folder",
 	} {
-		if _, err := run(t, Spec{Args: []string{"/bin/ls"}, Dir: dir}); err == nil || err.Error() != want {
+		_, err := run(t, Spec{Args: []string{"/bin/ls"}, Dir: dir})
+		if err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", dir, err, want)
 		}
 	}

@@ -145,8 +145,8 @@ func outcome(res *http.Response, body string, now time.Time) error {
 	return err
 }
 
-// retryAfter reads a number of seconds, or a time by the clock of the server. No time at all is left
-// to the policy of the job: a server that says so in a loop would use up all retries at once.
+// retryAfter reads a number of seconds, or a time by the clock of the server. No time at all is
+// left to the policy of the job: a server that says so in a loop would use up all retries at once.
 func retryAfter(h http.Header, now time.Time) (time.Duration, bool) {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	if n, err := strconv.ParseUint(v, 10, 64); err == nil || errors.Is(err, strconv.ErrRange) {

@@ -202,8 +202,8 @@ func (l *Lines) Freed(key string) (head Item, ok bool) {
 }
 
 // Heads names some who should be tried because nobody has been for a while: keys are also given
-// back where this process does not see it, and a head may have moved without a word. Each takes a slot
-// for a moment, so it names at most n, and all lines have their turn.
+// back where this process does not see it, and a head may have moved without a word. Each takes a
+// slot for a moment, so it names at most n, and all lines have their turn.
 func (l *Lines) Heads(n int) []Item {
 	var its []Item
 	for range 2 { // the second time after a new turn has begun

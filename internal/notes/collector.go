@@ -32,8 +32,9 @@ type Config struct {
 	Failed func(error)
 	// Every is how often running executions are written. 0 is a second.
 	Every time.Duration
-	// Held is how many bytes of lines and outputs may wait to be written before the oldest are
-	// dropped. 0 is 32 MiB.
+	// Held is how many bytes may wait to be written before the oldest are dropped: lines, and the
+	// outputs of executions that have ended. An output counts from the end of its execution, which
+	// needs it until then as the result. 0 is 32 MiB.
 	Held int
 }
 
@@ -217,6 +218,9 @@ func (c *Collector) take(n int) (b batch) {
 	for len(b) < min(n, len(c.queue)) && (bytes < maxBytes) {
 		t := c.queue[len(b)].take(c.cfg.Now)
 		bytes += t.bytes
+		if !t.s.ended { // else it is counted
+			bytes += len(t.note.Output)
+		}
 		b = append(b, t)
 	}
 	c.queue = c.queue[len(b):]
@@ -238,11 +242,13 @@ func (c *Collector) written(b batch, err error) {
 	}
 	back := make([]*said, 0, len(b)+len(c.queue))
 	for i := range b {
-		c.held -= b[i].restore()
-		if !b[i].s.queued {
-			b[i].s.queued = true
-			back = append(back, b[i].s)
+		s := b[i].s
+		if b[i].restore(); !s.queued {
+			s.queued = true
+			back = append(back, s)
 		}
+		s.bytes += b[i].bytes
+		c.weigh(s)
 	}
 	// One that has said more meanwhile stands in the queue already.
 	c.queue = append(back, c.queue...)
@@ -256,7 +262,6 @@ func (c *Collector) add(s *said, bytes int) {
 	}
 	if !s.queued {
 		s.queued = true
-		bytes += entryBytes
 		c.queue = append(c.queue, s)
 		raise(c.dirty)
 	}
@@ -265,26 +270,35 @@ func (c *Collector) add(s *said, bytes int) {
 	c.shrink()
 }
 
-// shrink drops what is oldest while more is held than may be: all of executions that have ended,
-// the lines of those that run. The caller holds the lock.
+// weigh counts anew what an execution holds; the caller holds the lock.
+func (c *Collector) weigh(s *said) {
+	n := s.weight()
+	c.held += n - s.bytes
+	s.bytes = n
+}
+
+// shrink drops what is oldest when more is held than may be: all of executions that have ended,
+// the lines of those that run. It makes room for a tenth more than it must: what is said next must
+// not pay for a walk through the queue each time. The caller holds the lock.
 func (c *Collector) shrink() {
-	kept := c.queue[:0:0]
-	for i, s := range c.queue {
-		if c.held <= c.cfg.Held {
-			if i == 0 {
-				return
-			}
-			kept = append(kept, c.queue[i:]...)
-			break
-		}
+	if c.held <= c.cfg.Held {
+		return
+	}
+	seen, kept := 0, 0
+	for goal := c.cfg.Held - c.cfg.Held/10; seen < len(c.queue) && c.held > goal; seen++ {
+		s := c.queue[seen]
 		drop := s.dropLines
 		if s.ended {
 			drop = s.forget
 		} else {
-			kept = append(kept, s)
+			c.queue[kept] = s
+			kept++
 		}
 		lost, freed := drop()
 		c.lost, c.held = c.lost+lost, c.held-freed
 	}
-	c.queue = kept
+	gone := seen - kept
+	copy(c.queue[gone:seen], c.queue[:kept])
+	clear(c.queue[:gone])
+	c.queue = c.queue[gone:]
 }

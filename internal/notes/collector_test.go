@@ -1,6 +1,7 @@
 package notes
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -358,6 +359,139 @@ func TestOutageIsBounded(t *testing.T) {
 			t.Errorf("%d bytes are held when all is written", c.holds())
 		}
 	})
+}
+
+// TestDropsAreRare: a collector that is full makes room for many at a time: a walk through the queue
+// for each line would hold up the lock that all handlers share.
+func TestDropsAreRare(t *testing.T) {
+	collect(t, Config{Held: 1000 * (entryBytes + 1000 + lineBytes)}, func(s *shelf, c *Collector) {
+		s.set(true, false)
+		runs := s.running(c) // stands first in the queue, and stays there
+		runs.Progress(1, 2)
+		drops := 0
+		for range 5000 {
+			e := s.running(c)
+			c.mu.Lock()
+			lost := c.lost
+			c.mu.Unlock()
+			slog.New(e.Handler(slog.DiscardHandler)).Info(strings.Repeat("x", 1000))
+			e.End()
+			c.mu.Lock()
+			if c.lost > lost {
+				drops++
+			}
+			if c.held > c.cfg.Held {
+				t.Fatalf("%d bytes are held; at most %d", c.held, c.cfg.Held)
+			}
+			c.mu.Unlock()
+		}
+		if drops == 0 || drops > 50 {
+			t.Errorf("of 5,000 executions %d made room", drops)
+		}
+		s.set(false, false)
+		if err := c.Flush(s.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if p := s.progress(runs); p.Done != 1 {
+			t.Errorf("the progress of the running execution was dropped: %+v", p)
+		}
+		if c.holds() != 0 {
+			t.Errorf("%d bytes are held when all is written", c.holds())
+		}
+	})
+}
+
+// TestOutputsThatRun: the outputs of running executions cost no lines, and count from the end.
+func TestOutputsThatRun(t *testing.T) {
+	const held = 40_000
+	collect(t, Config{Held: held}, func(s *shelf, c *Collector) {
+		s.set(true, false)
+		big := bytes.Repeat([]byte("x"), 10_000)
+		var es []*Execution
+		for range 10 {
+			e := s.running(c)
+			es = append(es, e)
+			if err := e.Output(big); err != nil {
+				t.Fatal(err)
+			}
+			slog.New(e.Handler(slog.DiscardHandler)).Info("kept")
+		}
+		time.Sleep(3 * time.Second) // refused, and put back
+		s.set(false, false)
+		if err := c.Flush(s.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range es {
+			if got := s.log(e); !slices.Equal(got, []string{"kept"}) {
+				t.Errorf("the log of execution %d: %q", i, got)
+			}
+			if got := s.progress(e).Output; !bytes.Equal(got, big) {
+				t.Errorf("execution %d has %d bytes of output", i, len(got))
+			}
+		}
+		s.set(true, false)
+		for _, e := range es {
+			if err := e.Output(big[1:]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		for _, e := range es {
+			if got := e.End(); len(got) != len(big)-1 {
+				t.Errorf("the result has %d bytes", len(got))
+			}
+			if c.holds() > held {
+				t.Errorf("%d bytes are held", c.holds())
+			}
+			time.Sleep(time.Second) // some end while they are refused
+		}
+		if got := c.Backlog(); got != 3 {
+			t.Errorf("%d executions wait; room is for 3", got)
+		}
+		s.set(false, false)
+		if err := c.Flush(s.t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if c.holds() != 0 {
+			t.Errorf("%d bytes are held when all is written", c.holds())
+		}
+	})
+}
+
+// TestEndsWhileWritten: an execution that ends while the store refuses its output counts from then.
+func TestEndsWhileWritten(t *testing.T) {
+	c := New(Config{Store: &shelf{}, Held: 1 << 20, Now: func() task.Time { return 1 }})
+	e := &Execution{C: c, Task: &task.Task{ID: newID(), Mutable: task.Mutable{ExecutionID: newID()}}}
+	if err := e.Output(make([]byte, 1000)); err != nil {
+		t.Fatal(err)
+	}
+	b := c.take(1)
+	e.End()
+	if got := c.holds(); got != 0 {
+		t.Errorf("%d bytes are held before the store has refused", got)
+	}
+	c.written(b, errAway)
+	if got := c.holds(); got != entryBytes+1000 {
+		t.Errorf("%d bytes are held of an execution that has ended", got)
+	}
+	c.written(c.take(1), nil)
+	if got := c.holds(); got != 0 {
+		t.Errorf("%d bytes are held when all is written", got)
+	}
+}
+
+// TestCallsAreBounded: the outputs of running executions count for the size of a call.
+func TestCallsAreBounded(t *testing.T) {
+	c := New(Config{Store: &shelf{}, Now: func() task.Time { return 1 }})
+	for range 100 {
+		e := &Execution{C: c, Task: &task.Task{ID: newID(), Mutable: task.Mutable{ExecutionID: newID()}}}
+		if err := e.Output(make([]byte, task.MaxOutput)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(c.take(100)); n != maxBytes/task.MaxOutput {
+		t.Errorf("one call takes %d outputs of %d bytes", n, task.MaxOutput)
+	}
 }
 
 // TestFlush: at a stop everything is written, and a store that is away holds it up no longer than

@@ -35,7 +35,7 @@ type said struct {
 	id, task task.ID
 	queued   bool
 	ended    bool
-	bytes    int // counted in Collector.held since it was last taken
+	bytes    int // what of [said.weight] is counted in Collector.held
 
 	done, total int64
 	at          task.Time
@@ -116,13 +116,9 @@ func (e *Execution) Output(v any) error {
 		return ErrEnded
 	}
 	defer e.C.mu.Unlock()
-	more := len(b)
-	if s.newOutput {
-		more -= len(s.output)
-	}
 	s.output, s.newOutput = b, true
 	s.touch(e.C.cfg.Now())
-	e.C.add(s, more)
+	e.C.add(s, 0)
 	return nil
 }
 
@@ -175,12 +171,15 @@ func (e *Execution) End() []byte {
 				ringBytes>>10)})
 	}
 	s.lines = append(s.lines, s.ring...)
-	if s.ringSize > 0 {
-		e.C.add(s, s.ringSize)
+	more := s.ringSize > 0
+	s.ring, s.ringSize, s.ended = nil, 0, true
+	if more {
+		e.C.add(s, 0)
 	}
-	s.ring, s.ended = nil, true
 	if s.queued {
+		e.C.weigh(s)
 		raise(e.C.hurry)
+		e.C.shrink()
 	}
 	return s.output
 }
@@ -213,21 +212,31 @@ func (s *said) settle() {
 	s.queued, s.changed, s.newOutput, s.lines, s.lost, s.bytes = false, false, false, nil, 0, 0
 }
 
-// restore puts back what was not written, and returns how many bytes were replaced meanwhile.
-func (t *taken) restore() (freed int) {
+// weight is how many bytes can be dropped: of an execution that runs its lines, of one that has
+// ended all that waits.
+func (s *said) weight() (n int) {
+	for i := range s.lines {
+		n += size(&s.lines[i])
+	}
+	if s.ended && s.queued {
+		n += entryBytes
+		if s.newOutput {
+			n += len(s.output)
+		}
+	}
+	return n
+}
+
+// restore puts back what was not written.
+func (t *taken) restore() {
 	s, lines := t.s, t.note.Lines
 	if t.lost > 0 {
 		lines = lines[1:]
 	}
 	s.lines = append(lines[:len(lines):len(lines)], s.lines...)
 	s.lost += t.lost
-	if t.note.NewOutput && s.newOutput {
-		freed = len(t.note.Output)
-	}
-	s.bytes += t.bytes - freed
 	s.changed = s.changed || t.note.Changed
 	s.newOutput = s.newOutput || t.note.NewOutput
-	return freed
 }
 
 // dropLines drops the lines that wait, and returns how many they were and how many bytes.

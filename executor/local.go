@@ -75,6 +75,8 @@ type execution struct {
 	canceled bool // somebody asked to cancel it
 
 	inTx atomic.Bool // see InTx
+
+	local *Local
 }
 
 type executionKey struct{}
@@ -86,6 +88,21 @@ func InTx(ctx context.Context) {
 	if e, ok := ctx.Value(executionKey{}).(*execution); ok {
 		e.inTx.Store(true)
 	}
+}
+
+// Ended is for who watches handlers: the outcome that is recorded for the attempt with the context
+// ctx, or with one that ctx descends from, if its handler now ends with o. With inTx the handler
+// has called [InTx]: then the row, which may have ended with that transaction, decides.
+func Ended(ctx context.Context, o task.Outcome) (counts task.Outcome, inTx bool) {
+	why := context.Cause(ctx)
+	canceled, stopped := errors.Is(why, ErrCanceled), errors.Is(why, ErrTimeout)
+	if e, ok := ctx.Value(executionKey{}).(*execution); ok {
+		inTx = e.inTx.Load()
+		e.local.mu.Lock() // the cause is only the first of what has ended the context
+		canceled, stopped = canceled || e.canceled, stopped || e.overdue
+		e.local.mu.Unlock()
+	}
+	return o.Counts(canceled, stopped, handsBack(why)), inTx
 }
 
 // The limits of an execution, as notes on its timers.
@@ -227,7 +244,7 @@ func (l *Local) Runs(execution task.ID) bool {
 func (l *Local) Start(ctx context.Context, t *task.Task, timeout time.Duration,
 	suspect bool) bool {
 	ctx, cancel := context.WithCancelCause(ctx)
-	e := &execution{t: t, began: l.cfg.Now(), cancel: cancel, suspect: suspect}
+	e := &execution{t: t, began: l.cfg.Now(), cancel: cancel, suspect: suspect, local: l}
 	ctx = context.WithValue(ctx, executionKey{}, e)
 	l.mu.Lock()
 	if l.closed {
@@ -261,9 +278,9 @@ func (l *Local) call(ctx context.Context, e *execution) {
 		if p := recover(); p != nil {
 			r = task.Report{Outcome: task.OutFailed, Error: l.panicText(p)}
 		}
-		if r.Outcome == task.OutFailed && handsBack(context.Cause(ctx)) {
-			r.Outcome, r.Interrupted = task.OutReleased, true
-		}
+		o := r.Outcome // the row says whether it was canceled, and finish whether it was stopped
+		r.Outcome = o.Counts(false, false, handsBack(context.Cause(ctx)))
+		r.Interrupted = r.Interrupted || r.Outcome != o
 		r.InTx = r.InTx || e.inTx.Load()
 		l.finish(e, r)
 	}()

@@ -27,6 +27,8 @@
 //   - ax.task.id, ax.task.run, ax.task.kind, ax.task.attempt and ax.execution.id;
 //   - of a task of a job ax.job, and of its fire ax.fire.time and ax.fire.count;
 //   - ax.outcome, how the attempt ended: succeeded, failed, timeout, canceled, snoozed, released;
+//   - ax.complete_tx, true if the handler has called [ax.CompleteTx]: where that was committed the
+//     task has succeeded, whatever the handler says then;
 //   - messaging.system "ax", messaging.operation.type and messaging.operation.name "process",
 //     messaging.destination.name, which is the kind, and messaging.message.id, the task's id.
 //

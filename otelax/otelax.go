@@ -75,7 +75,7 @@ func (tr *Tracing) Middleware(next ax.Handler) ax.Handler {
 		returned := false
 		defer func() {
 			if !returned {
-				tr.broke(span, recover())
+				tr.broke(ctx, span, recover())
 			}
 		}()
 		err = next(ctx, t)

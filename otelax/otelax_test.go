@@ -18,6 +18,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/axtest"
+	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/otelax"
 	"github.com/ax-sched/ax/task"
 )
@@ -275,6 +276,22 @@ func TestEnds(t *testing.T) {
 			<-ctx.Done()
 			return ctx.Err()
 		}, "timeout", failed, "*errors.errorString", "context canceled"},
+		"snooze after the time-out": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ax.Snooze(time.Hour)
+		}, "timeout", failed, "*complete.Steer", "snoozed for 1h0m0s"},
+		"cancel after the time-out": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return ax.Cancel(wrapped)
+		}, "canceled", codes.Unset, "*otelax_test.bank", masked},
+		"success after the time-out": {func(ctx context.Context) error {
+			<-ctx.Done()
+			return nil
+		}, "succeeded", codes.Unset, "", ""},
+		"panic after the time-out": {func(ctx context.Context) error {
+			<-ctx.Done()
+			panic(refused.Error())
+		}, "timeout", failed, "string", "panic: card **** was refused"},
 		"panic": {func(context.Context) error { panic(refused.Error()) }, "failed", failed, "string",
 			"panic: card **** was refused"},
 		"goexit": {func(context.Context) error { runtime.Goexit(); return nil }, "failed", failed,
@@ -301,11 +318,11 @@ func TestEnds(t *testing.T) {
 					x.Errorf("the row says %s %s, %v", row.State, row.LastOutcome, err)
 				}
 				stack := event(s, "exception.stacktrace")
-				if (name == "panic") != strings.Contains(stack, "otelax_test.TestEnds.func") &&
-					name != "goexit" {
+				panics := strings.HasPrefix(name, "panic")
+				if panics != strings.Contains(stack, "otelax_test.TestEnds.func") && name != "goexit" {
 					x.Errorf("stack %q", stack)
 				}
-				if name == "panic" && (!strings.Contains(row.Error, "panic: card **** was refused") ||
+				if panics && (!strings.Contains(row.Error, "panic: card **** was refused") ||
 					!strings.Contains(row.Error, "otelax_test.TestEnds.func")) {
 					x.Errorf("the row says %q", row.Error)
 				}
@@ -332,22 +349,52 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestCanceled: an attempt that somebody canceled is no error.
+// TestCanceled: an attempt that somebody canceled is no error, whatever its handler then wishes and
+// whether or not it was past its time-out already.
 func TestCanceled(t *testing.T) {
+	for name, gives := range map[string]error{"error": errors.New("broken off"),
+		"snooze": ax.Snooze(time.Hour), "release": ax.Release()} {
+		for _, late := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, " ", late), func(t *testing.T) {
+				run(t, otelax.Options{}, ax.Config{}, func(x *traced) {
+					asked := make(chan struct{})
+					x.Handle("k", func(ctx context.Context, _ *ax.Task) error {
+						<-asked
+						return gives
+					}, ax.Timeout(time.Minute))
+					id, _ := x.submit(ax.NewTask{Kind: "k"})
+					x.RunDue()
+					if late {
+						x.Advance(61 * time.Second)
+					}
+					if err := x.Cancel(x.Context(), id, ax.By{}); err != nil {
+						x.Fatal(err)
+					}
+					x.Advance(5 * time.Second)
+					close(asked)
+					x.Advance(time.Second)
+					x.WantState(id, task.Canceled)
+					s := x.one()
+					if get(s, "ax.outcome") != "canceled" || s.Status.Code != codes.Unset {
+						x.Errorf("outcome %s, status %v", get(s, "ax.outcome"), s.Status)
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestCompleteTx: the span says that the row decides, not the handler.
+func TestCompleteTx(t *testing.T) {
 	run(t, otelax.Options{}, ax.Config{}, func(x *traced) {
 		x.Handle("k", func(ctx context.Context, _ *ax.Task) error {
-			<-ctx.Done()
-			return ctx.Err()
-		})
-		id, _ := x.submit(ax.NewTask{Kind: "k"})
+			executor.InTx(ctx) // as ax.CompleteTx does
+			return errors.New("after the commit")
+		}, ax.MaxRetries(0))
+		x.submit(ax.NewTask{Kind: "k"})
 		x.RunDue()
-		if err := x.Cancel(x.Context(), id, ax.By{}); err != nil {
-			x.Fatal(err)
-		}
-		x.Advance(5 * time.Second)
-		x.WantState(id, task.Canceled)
-		if s := x.one(); get(s, "ax.outcome") != "canceled" || s.Status.Code != codes.Unset {
-			x.Errorf("outcome %s, status %v", get(s, "ax.outcome"), s.Status)
+		if s := x.one(); get(s, "ax.complete_tx") != "true" || get(s, "ax.outcome") != "failed" {
+			x.Errorf("attributes %v", s.Attributes)
 		}
 	})
 }

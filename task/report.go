@@ -34,3 +34,21 @@ const (
 	MaxStored = 257 << 10
 	MaxError  = 4 << 10 // bytes; longer texts are cut at a character
 )
+
+// Counts is the outcome that is recorded for an attempt whose report says o. canceled: somebody has
+// asked to cancel the task; stopped: the attempt was told to stop because of its hard time-out;
+// interrupted: its context ended because its process stops or was declared lost, so an error after
+// that is not the handler's own.
+func (o Outcome) Counts(canceled, stopped, interrupted bool) Outcome {
+	switch {
+	case o == OutSucceeded, o == OutCanceled:
+		return o
+	case canceled:
+		return OutCanceled
+	case stopped:
+		return OutTimeout
+	case o == OutFailed && interrupted:
+		return OutReleased
+	}
+	return o
+}

@@ -95,40 +95,41 @@ func Decide(t *task.Task, r task.Report, p Policy, now task.Time, rnd float64) *
 func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.Time,
 	rnd float64) {
 	m := &tr.Set
-	m.FinishedAt, m.LastOutcome, m.Reason = task.StoreNow, r.Outcome, 0
 	silent := r.Outcome == task.OutTimeout // given up: it may still run
+	o := r.Outcome.Counts(t.CancelAsked != 0,
+		t.State != task.Held && (silent || t.StopAsked != 0 || r.Stopped), false)
+	m.FinishedAt, m.LastOutcome, m.Reason = task.StoreNow, o, 0
 	switch {
-	case r.Outcome == task.OutSucceeded:
+	case o == task.OutSucceeded:
 		m.Error, m.Result = "", r.Result
 		if plant.On(plant.OutputForgotten) {
 			m.Result = nil
 		}
 		tr.Then(task.Succeed, 0, "")
 	case t.CancelAsked != 0 && silent && p.once():
-		m.Error = r.Error
-		hold(tr, task.Unreported, r.Error)
-	case t.CancelAsked != 0:
-		m.Error, m.Reason = r.Error, task.ByRequest
-		m.LastOutcome = task.OutCanceled
-		tr.Then(task.Cancel, task.ByRequest, r.Error)
-	case r.Outcome == task.OutCanceled:
-		m.Error, m.Reason = r.Error, task.ByHandler
-		tr.Then(task.Cancel, task.ByHandler, r.Error)
-	case t.State != task.Held && (silent || t.StopAsked != 0 || r.Stopped):
 		m.Error, m.LastOutcome = r.Error, task.OutTimeout
+		hold(tr, task.Unreported, r.Error)
+	case o == task.OutCanceled:
+		m.Error, m.Reason = r.Error, task.ByHandler
+		if t.CancelAsked != 0 {
+			m.Reason = task.ByRequest
+		}
+		tr.Then(task.Cancel, m.Reason, r.Error)
+	case o == task.OutTimeout:
+		m.Error = r.Error
 		tr.Then(task.TimeOut, 0, r.Error)
 		if silent && p.holds() {
 			hold(tr, task.Unreported, "") // its late report counts as the failure that it is
 			return
 		}
 		again(tr, r, t, p, now, rnd)
-	case r.Outcome == task.OutSnoozed:
+	case o == task.OutSnoozed:
 		m.RunAt, m.RunIn = task.StoreNow, r.Delay
 		tr.Then(task.Snooze, 0, "")
-	case r.Outcome == task.OutReleased && r.Interrupted && p.once():
+	case o == task.OutReleased && r.Interrupted && p.once():
 		m.Error = r.Error
 		hold(tr, task.Interrupted, r.Error)
-	case r.Outcome == task.OutReleased:
+	case o == task.OutReleased:
 		m.RunAt, m.RunIn = task.StoreNow, 0
 		tr.Then(task.HandBack, 0, r.Error)
 	default:

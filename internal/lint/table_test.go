@@ -77,8 +77,9 @@ var table = map[string][]string{
 		"seal"},
 	// A package of its own, so that only who imports it links the client of Prometheus.
 	"prom": {"", "task", "observe", "store", "lease"},
-	// The same for OpenTelemetry. What an error of a handler means is decided in complete.
-	"otelax":           {"", "task", "internal/complete"},
+	// The same for OpenTelemetry. What an error of a handler means is decided in complete, and the
+	// executor knows what has ended its context.
+	"otelax":           {"", "task", "executor", "internal/complete"},
 	"internal/kinds":   {"task", "retry", "seal", "internal/complete"},
 	"internal/crontab": {"cron"},
 	// It asks the code that fires when a job should have fired.

@@ -361,8 +361,8 @@ func TestOutageIsBounded(t *testing.T) {
 	})
 }
 
-// TestDropsAreRare: a collector that is full makes room for many at a time: a walk through the queue
-// for each line would hold up the lock that all handlers share.
+// TestDropsAreRare: a collector that is full makes room for many at a time: a walk through the
+// queue for each line would hold up the lock that all handlers share.
 func TestDropsAreRare(t *testing.T) {
 	collect(t, Config{Held: 1000 * (entryBytes + 1000 + lineBytes)}, func(s *shelf, c *Collector) {
 		s.set(true, false)

@@ -62,10 +62,11 @@ const (
 // Scheduler submits tasks and, while Run runs, executes them. All methods are safe for concurrent
 // use.
 type Scheduler struct {
-	store Store
-	cfg   Config
-	clock *clock.Clock
-	rand  *random.Source // of ids and names
+	store    Store
+	cfg      Config
+	settings engine.Settings // of the parts that run, complete
+	clock    *clock.Clock
+	rand     *random.Source // of ids and names
 	// jitter has a source of its own: how many ids were made must not move a retry.
 	jitter *random.Source
 	kinds  *kinds.Set[Handler]
@@ -82,16 +83,16 @@ func New(st Store, cfg Config) (*Scheduler, error) {
 	if st == nil {
 		return nil, errors.New("ax.New: store is nil; open one with sqlite.Open or postgres.Open")
 	}
-	cfg, err := cfg.complete()
+	settings, err := cfg.complete()
 	if err != nil {
 		return nil, fmt.Errorf("ax.New: %w", err)
 	}
-	s := &Scheduler{store: st, cfg: cfg, clock: clock.New(cfg.Clock), rand: random.New(cfg.Seed),
-		jitter: random.New(cfg.Seed)}
+	s := &Scheduler{store: st, cfg: cfg, settings: settings, clock: clock.New(cfg.Clock),
+		rand: random.New(cfg.Seed), jitter: random.New(cfg.Seed)}
 	s.kinds = kinds.New[Handler](complete.Policy{MaxRetries: DefaultMaxRetries,
 		Retry: retry.Default(), Timeout: DefaultTimeout})
-	if s.cfg.NodeID == "" {
-		s.cfg.NodeID = "node-" + s.rand.Token()
+	if cfg.NodeID == "" {
+		s.settings.NodeID = "node-" + s.rand.Token()
 	}
 	s.watch()
 	return s, nil

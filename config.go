@@ -102,24 +102,20 @@ type Retention = store.Retention
 // Keep is one rule of a [Retention]; a field that is 0 leaves it to the next more general one.
 type Keep = store.Keep
 
-// complete sets what is not set and reports every wrong field, not only the first.
-func (c Config) complete() (Config, error) {
+// complete returns what the parts that run go by, with the defaults, and reports every wrong field,
+// not only the first. In c it sets Logger and Group, and copies what the caller may use again.
+func (c *Config) complete() (engine.Settings, error) {
 	c.Retention.Kinds, c.Retention.Jobs = maps.Clone(c.Retention.Kinds), maps.Clone(c.Retention.Jobs)
-	c.Middleware = slices.Clone(c.Middleware) // the caller may use its slice again
-	s := c.settings()
+	c.Middleware = slices.Clone(c.Middleware)
+	s := engine.Settings{Logger: c.Logger, LogLevel: c.LogLevel, Redact: c.Redact,
+		NodeID: c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,
+		Poll: c.Poll, LeaseTTL: c.LeaseTTL, ExecutorTTL: c.ExecutorTTL, Heartbeat: c.Heartbeat,
+		Sweep: c.Sweep, Grace: c.Grace, ZombieWait: c.ZombieWait, Retention: c.Retention,
+		RetryRate: c.RetryRate}
 	errs := []error{s.Complete(), task.CheckName("Config.Service", c.Service, true)}
 	if slices.ContainsFunc(c.Middleware, func(m Middleware) bool { return m == nil }) {
 		errs = append(errs, &InputError{Field: "Config.Middleware", Reason: "has a nil; leave it out"})
 	}
 	c.Logger, c.Group = s.Logger, s.Group
-	return c, errors.Join(errs...)
-}
-
-// settings are what the parts that run go by.
-func (c *Config) settings() engine.Settings {
-	return engine.Settings{Logger: c.Logger, LogLevel: c.LogLevel, Redact: c.Redact,
-		NodeID: c.NodeID, Group: c.Group, Slots: c.Slots, Tick: c.Tick, Window: c.Window,
-		Poll: c.Poll, LeaseTTL: c.LeaseTTL, ExecutorTTL: c.ExecutorTTL, Heartbeat: c.Heartbeat,
-		Sweep: c.Sweep, Grace: c.Grace, ZombieWait: c.ZombieWait, Retention: c.Retention,
-		RetryRate: c.RetryRate}
+	return s, errors.Join(errs...)
 }

@@ -30,20 +30,13 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if _, err := s.store.Now(ctx); errors.Is(err, store.ErrClosed) {
 		return err // any other error may pass
 	}
-	e, err := s.newEngine(ctx)
+	e, err := engine.New(ctx, engine.Config{Settings: s.settings, Store: s.store,
+		Leases: s.store.Leases(), Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call,
+		Clock: s.clock, NewID: s.newID, Token: s.rand.Token, Rand: s.jitter.Float,
+		Observer: s.cfg.Observer})
 	if err != nil {
 		return err
 	}
 	s.engine.Store(e)
 	return e.Run(ctx)
-}
-
-func (s *Scheduler) newEngine(ctx context.Context) (*engine.Engine, error) {
-	set := s.cfg.settings()
-	if err := set.Complete(); err != nil {
-		return nil, err // not after New
-	}
-	return engine.New(ctx, engine.Config{Settings: set, Store: s.store, Leases: s.store.Leases(),
-		Registry: s.store.Registry(), Kinds: s.kinds, Call: s.call, Clock: s.clock, NewID: s.newID,
-		Token: s.rand.Token, Rand: s.jitter.Float, Observer: s.cfg.Observer})
 }

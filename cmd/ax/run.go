@@ -12,6 +12,7 @@ import (
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/crontab"
 	"github.com/ax-sched/ax/internal/group"
+	"github.com/ax-sched/ax/internal/webcall"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -84,7 +85,16 @@ type crond struct {
 	log   *journal
 	zone  string
 	lines lines
+	web   []*webcall.Client // of the lines
 	tally tally
+}
+
+// hangUp closes the connections of the lines, and takes those of others that come.
+func (d *crond) hangUp(next []*webcall.Client) {
+	for _, c := range d.web {
+		c.Close()
+	}
+	d.web = next
 }
 
 // Run runs until a signal or the end of --for.
@@ -110,6 +120,7 @@ func (c *runCmd) Run(a *app) (err error) {
 		return err
 	}
 	d.log.say("", "%s, times in %s, database %s", loaded, d.zone, db)
+	defer func() { d.hangUp(nil) }()
 	if err := d.install(a.ctx, loaded); err != nil {
 		return err
 	}

@@ -57,6 +57,7 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 		return err
 	}
 	d.lines.set(m) // before the jobs: a fire may come at once
+	d.hangUp(l.web)
 	for _, x := range l.lines {
 		if x.reboot {
 			continue

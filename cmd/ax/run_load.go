@@ -15,6 +15,7 @@ import (
 	"github.com/ax-sched/ax/internal/command"
 	"github.com/ax-sched/ax/internal/crontab"
 	"github.com/ax-sched/ax/internal/show"
+	"github.com/ax-sched/ax/internal/webcall"
 )
 
 // maxCrontab is how large a file may be; anything larger is hardly written by hand.
@@ -27,6 +28,7 @@ type loaded struct {
 	lines []*line
 	jobs  int // of the lines, how many come from files of jobs
 	notes []string
+	web   []*webcall.Client // of the HTTP calls
 }
 
 // loadOptions say how files are read.

@@ -34,6 +34,7 @@ func (l *loaded) manifest(ctx context.Context, path string) error {
 		return manifest.In(path, err)
 	}
 	client := webcall.New("ax/"+version(), webcall.Mask(f.Secrets))
+	l.web = append(l.web, client)
 	var bad []manifest.Line
 	for i := range f.Jobs {
 		j := &f.Jobs[i]

@@ -22,7 +22,7 @@ type tasksCmd struct {
 	Reschedule tasksRescheduleCmd `cmd:"" help:"Give scheduled tasks another time."`
 }
 
-// with opens the database, calls f and closes it.
+// with opens the database, calls use and closes it.
 func (f dbFlag) with(a *app, use func(s *ax.Scheduler) error) error {
 	db, err := f.parse()
 	if err != nil {

@@ -109,6 +109,10 @@ func (e *Engine) Run(ctx context.Context) error {
 	return err
 }
 
+// Ended reports whether every handler has ended; some may ignore the end of their context and go on
+// after Run, which must have returned: Ended also tells their group that none begins any more.
+func (e *Engine) Ended() bool { return e.handlers.Stop(time.Millisecond) == nil }
+
 // monotonic counts microseconds for time-outs: a handler is suspended together with them, so the
 // cheap clock that stands still in suspend is the right one.
 func monotonic() func() int64 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ax-sched/ax/executor"
 	"github.com/ax-sched/ax/internal/plant"
@@ -136,10 +135,6 @@ func (e *Engine) Handled(kind string) {
 		t.trigger.Unpark(kind)
 	}
 }
-
-// Ended reports whether every handler has ended; after Run some may go on that ignore the end of
-// their context.
-func (e *Engine) Ended() bool { return e.handlers.Stop(time.Millisecond) == nil }
 
 func (e *Engine) putKinds(ctx context.Context) error {
 	ks, err := e.cfg.Kinds.Stored()

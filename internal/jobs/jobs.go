@@ -56,7 +56,7 @@ type database struct {
 	KeysFile string `name:"keys-file" placeholder:"FILE" help:"${keys_file}"`
 }
 
-// withStore opens the database, calls f and closes it.
+// withStore opens the database, calls use and closes it.
 func (d database) withStore(ctx context.Context, e *Env, create bool,
 	use func(st ax.Store) error) error {
 	st, err := e.Open(ctx, d.DB, create)

@@ -34,15 +34,19 @@ type Client struct {
 	mask  func(string) string
 }
 
-// New returns a client with connections of its own. agent is its User-Agent; mask is applied to
-// all text of answers and errors, nil is none.
+// New returns a client with connections of its own, which Close ends. agent is its User-Agent; mask
+// is applied to all text of answers and errors, nil is none.
 func New(agent string, mask func(string) string) *Client {
 	if mask == nil {
 		mask = func(s string) string { return s }
 	}
 	return &Client{agent: agent, mask: mask,
-		http: &http.Client{Transport: http.DefaultTransport, CheckRedirect: redirect}}
+		http: &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone(),
+			CheckRedirect: redirect}}
 }
+
+// Close closes the connections that no call uses. Calls that are under way go on, and close theirs.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Limits of what is read and kept of an answer.
 const (

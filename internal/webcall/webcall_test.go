@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -225,5 +226,34 @@ func TestStopped(t *testing.T) {
 	_, err := webcall.New("", nil).Do(ctx, &webcall.Call{URL: at}, attempt(1))
 	if !errors.Is(err, ax.ErrTimeout) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestConnections: two clients share no connections, and Close ends those that are idle.
+func TestConnections(t *testing.T) {
+	t.Parallel()
+	closed := make(chan string, 10)
+	var from []string
+	s := httptest.NewUnstartedServer(http.HandlerFunc(
+		func(_ http.ResponseWriter, r *http.Request) { from = append(from, r.RemoteAddr) }))
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			closed <- c.RemoteAddr().String()
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	a, b := webcall.New("", nil), webcall.New("", nil)
+	for _, c := range []*webcall.Client{a, a, b} {
+		if _, err := c.Do(t.Context(), &webcall.Call{URL: s.URL}, attempt(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if from[0] != from[1] || from[1] == from[2] {
+		t.Errorf("connections %q", from)
+	}
+	a.Close()
+	if got := <-closed; got != from[0] {
+		t.Errorf("closed %s, want %s", got, from[0])
 	}
 }

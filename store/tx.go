@@ -34,9 +34,9 @@ type TxWriter interface {
 
 // BlockReporter is an extra of stores in which one open transaction of anybody stops all writers.
 type BlockReporter interface {
-	// OnBlocked sets what is told of each write that has waited for a second for somebody else's
-	// transaction; it must not block. nil, the default, is nobody.
-	OnBlocked(tell func(waited time.Duration))
+	// OnBlocked adds what is told of each write that has waited for a second for somebody else's
+	// transaction, until remove is called; tell must not block.
+	OnBlocked(tell func(waited time.Duration)) (remove func())
 }
 
 // CheckInsertTx refuses a row that InsertTx does not take.

@@ -45,9 +45,6 @@ const ( // times of a stop, after the grace
 // ctx and outlive it.
 func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{cfg: cfg, base: context.WithoutCancel(ctx), handlers: group.New(ctx, "handlers")}
-	if b, ok := store.As[store.BlockReporter](cfg.Store); ok {
-		b.OnBlocked(e.blocked)
-	}
 	e.completer = complete.New(complete.Config{Store: cfg.Store, Policy: cfg.Kinds.Policy,
 		Now: cfg.now, Rand: cfg.Rand, Recorded: e.recorded, Failed: e.failed("complete")})
 	noter, _ := store.As[store.Noter](cfg.Store)
@@ -75,6 +72,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 // Run starts the parts and stops them in order when ctx ends; then it returns nil. It returns an
 // error if a part cannot go on.
 func (e *Engine) Run(ctx context.Context) error {
+	if b, ok := store.As[store.BlockReporter](e.cfg.Store); ok {
+		defer b.OnBlocked(e.blocked)()
+	}
 	// The parts outlive ctx: they are told to stop one after the other.
 	parts := group.New(ctx, "engine")
 	own := sweep.NewOwn(sweep.OwnConfig{Store: e.cfg.Store, Epoch: e.epoch, Known: e.known,

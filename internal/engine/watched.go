@@ -18,10 +18,10 @@ type Backend interface {
 	Registry() registry.Registry
 }
 
-// Watch returns a store that tells of each call how long it took. Optional abilities are those of
-// st: see [store.As].
+// Watch returns a store that tells of each call how long it took, also those of its optional
+// abilities, which are those of st: see [store.As].
 func Watch(st Backend, tell func(observe.StoreCall)) Backend {
-	return &watched{st, watch(tell)}
+	return &watched{watchAbilities(st, tell), tell}
 }
 
 // watch is told of calls.
@@ -37,7 +37,7 @@ type watched struct {
 	watch
 }
 
-// Unwrap gives the store itself, for its optional abilities.
+// Unwrap gives the store below, for its optional abilities.
 func (s *watched) Unwrap() store.Store { return s.Backend }
 
 func (s *watched) Leases() lease.Backend {

@@ -33,13 +33,22 @@ func snake(name string) string {
 // fails here.
 func TestEveryCallIsTold(t *testing.T) {
 	var told []observe.StoreCall
-	st := memory.New(memory.Options{})
+	st := &withTx{Store: memory.New(memory.Options{})}
 	w := Watch(st, func(c observe.StoreCall) { told = append(told, c) })
-	for prefix, v := range map[string]reflect.Value{
-		"":          reflect.ValueOf(&w).Elem(),
-		"lease_":    reflect.ValueOf(w.Leases()),
-		"executor_": reflect.ValueOf(w.Registry()),
+	noter, _ := store.As[store.Noter](w)
+	expirer, _ := store.As[store.Expirer](w)
+	steerer, _ := store.As[store.JobSteerer](w)
+	writer := store.Writer(w)
+	for _, x := range []struct {
+		prefix string
+		v      reflect.Value
+	}{
+		{"", reflect.ValueOf(&w).Elem()}, {"lease_", reflect.ValueOf(w.Leases())},
+		{"executor_", reflect.ValueOf(w.Registry())}, {"", reflect.ValueOf(&noter).Elem()},
+		{"", reflect.ValueOf(&expirer).Elem()}, {"", reflect.ValueOf(&steerer).Elem()},
+		{"", reflect.ValueOf(&writer).Elem()},
 	} {
+		prefix, v := x.prefix, x.v
 		typ := v.Type()
 		for i := range typ.NumMethod() {
 			name := typ.Method(i).Name
@@ -56,6 +65,12 @@ func TestEveryCallIsTold(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withTx is a store that knows transactions.
+type withTx struct {
+	*memory.Store
+	store.TxWriter
 }
 
 // call calls a method with zero values. What it answers, and whether the store likes it, is of no
@@ -109,6 +124,9 @@ func TestAbilitiesOfAWatchedStore(t *testing.T) {
 	h, ok := store.As[store.Hinter](Watch(st, tell))
 	if !ok || h != store.Hinter(st) {
 		t.Errorf("the hints of a watched store: %v, %t", h, ok)
+	}
+	if _, ok := store.As[store.TxWriter](Watch(st, tell)); ok {
+		t.Error("a watched store in memory takes transactions")
 	}
 	if _, ok := store.As[interface{ Fly() }](Watch(st, tell)); ok {
 		t.Error("a watched store can fly")

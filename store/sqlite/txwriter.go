@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ax-sched/ax/store"
@@ -215,10 +216,15 @@ func namedTx(err error) error {
 var _ store.BlockReporter = (*Store)(nil)
 
 // OnBlocked implements store.BlockReporter.
-func (s *Store) OnBlocked(tell func(waited time.Duration)) {
-	if tell == nil {
-		s.writer.blocked.Store(nil)
-		return
+func (s *Store) OnBlocked(tell func(waited time.Duration)) (remove func()) {
+	w, seat := s.writer, &tell
+	w.seats.Lock()
+	defer w.seats.Unlock()
+	w.blocked = append(w.blocked, seat)
+	return func() {
+		w.seats.Lock()
+		defer w.seats.Unlock()
+		w.blocked = slices.DeleteFunc(w.blocked,
+			func(x *func(time.Duration)) bool { return x == seat })
 	}
-	s.writer.blocked.Store(&tell)
 }

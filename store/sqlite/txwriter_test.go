@@ -160,8 +160,12 @@ func TestTxOnAnotherFile(t *testing.T) {
 func TestTxBlocksWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ax.db")
 	s := open(t, path)
-	told := make(chan time.Duration, 10)
-	s.OnBlocked(func(d time.Duration) { told <- d })
+	told, other := make(chan time.Duration, 10), make(chan time.Duration, 10)
+	remove := s.OnBlocked(func(time.Duration) { t.Error("told after it was removed") })
+	defer s.OnBlocked(func(d time.Duration) { told <- d })()
+	defer s.OnBlocked(func(d time.Duration) { other <- d })()
+	remove()
+	remove() // again, and nobody else's
 	tx := begin(t, handle(t, path, advised))
 	if _, err := s.InsertTx(t.Context(), tx, newTasks(1, false)); err != nil {
 		t.Fatal(err)
@@ -188,10 +192,9 @@ func TestTxBlocksWriters(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
-	if len(told) > 0 {
-		t.Error("told twice")
+	if len(told) > 0 || len(other) != 1 {
+		t.Errorf("told %d times more, the other one %d times", len(told), len(other))
 	}
-	s.OnBlocked(nil)
 }
 
 // A file with tables of a program's own becomes one of ax too only when asked to, and keeps

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ax-sched/ax/store"
@@ -40,10 +39,10 @@ type writer struct {
 	conn  *lite.Conn
 	opts  options
 	known map[task.ID]found // of whoever has the role
-	// blocked is told of a write that waits for somebody else's transaction, or nil; waits is how
-	// long writes do. It belongs to whoever has the role.
-	blocked atomic.Pointer[func(waited time.Duration)]
-	waits   waits
+	waits waits             // how long writes wait; of whoever has the role
+	// blocked are told of a write that waits for somebody else's transaction; seats guards them.
+	seats   sync.Mutex
+	blocked []*func(waited time.Duration)
 
 	mu     sync.Mutex
 	active bool // somebody has the role
@@ -223,8 +222,14 @@ func (w *writer) tell() {
 	}
 	w.waits.last = now
 	waited := now.Sub(w.waits.since)
-	if tell := w.blocked.Load(); tell != nil && !w.waits.told && waited >= blockedAfter {
-		w.waits.told = true
+	if w.waits.told || waited < blockedAfter {
+		return
+	}
+	w.waits.told = true
+	w.seats.Lock()
+	blocked := slices.Clone(w.blocked)
+	w.seats.Unlock()
+	for _, tell := range blocked {
 		(*tell)(waited)
 	}
 }

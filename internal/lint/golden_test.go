@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -46,6 +47,28 @@ func TestArchitectureShowsTheImportTable(t *testing.T) {
 	}
 	if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestArchitectureNamesFiles: each Go file that ARCHITECTURE.md names is there, by its path from
+// the root, which may be a pattern.
+func TestArchitectureNamesFiles(t *testing.T) {
+	root, err := moduleRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join(root, "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile("`([^` ]+\\.go)`").FindAllStringSubmatch(string(doc), -1)
+	if len(names) == 0 {
+		t.Error("ARCHITECTURE.md names no files")
+	}
+	for _, name := range names {
+		if found, err := filepath.Glob(filepath.Join(root, name[1])); err != nil || len(found) == 0 {
+			t.Errorf("ARCHITECTURE.md names %s, which is not there (%v)", name[1], err)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func Executions(h []Entry) []Execution {
 	run := 1
 	for i := range h {
 		e := &h[i]
-		if e.Event == Redrive || e.Event == Trigger && e.From.Final() {
+		if e.NewRun() {
 			run++
 		}
 		switch e.Event {
@@ -65,6 +65,11 @@ func Executions(h []Entry) []Execution {
 		}
 	}
 	return all
+}
+
+// NewRun reports whether a person began another run of the task with this entry.
+func (e *Entry) NewRun() bool {
+	return e.Event == Redrive || e.Event == Trigger && e.From.Final()
 }
 
 // follow takes a later entry of the execution.

@@ -69,7 +69,7 @@ type effect struct {
 
 func effects(l *loaded) (out []effect) {
 	for _, x := range l.lines {
-		p := x.do.(*command.Job)
+		p := x.do.(*command.Action)
 		s := p.Spec(&ax.Task{})
 		e := effect{Name: x.name, Line: s.Line, Shell: s.Shell, Input: s.Input, Dir: s.Dir,
 			User: p.Account.Name, Reboot: x.reboot, Env: p.Environment()}

@@ -155,7 +155,7 @@ func (l *loaded) entry(e *crontab.Entry, path string, account *command.Account) 
 	if zone == "" {
 		zone = l.opts.zone
 	}
-	p := &command.Job{Line: e.Command, Input: e.Input, Account: account}
+	p := &command.Action{Line: e.Command, Input: e.Input, Account: account}
 	for _, v := range e.Env {
 		p.Env = append(p.Env, [2]string{v.Name, v.Value})
 	}

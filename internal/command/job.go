@@ -20,8 +20,8 @@ const (
 	killAtCancel = 10 * time.Second
 )
 
-// Job is a command that a task starts. Its environment is made from nothing but Env.
-type Job struct {
+// Action is a command that a task starts. Its environment is made from nothing but Env.
+type Action struct {
 	Args    []string // a program with its arguments; none: Line is for the shell
 	Line    string
 	Input   string      // standard input
@@ -31,12 +31,12 @@ type Job struct {
 }
 
 // Run runs the command for one task; see the function Run.
-func (p *Job) Run(ctx context.Context, t *ax.Task, out io.Writer) error {
+func (p *Action) Run(ctx context.Context, t *ax.Task, out io.Writer) error {
 	return Run(ctx, p.Spec(t), out)
 }
 
 // Spec is the command for one task.
-func (p *Job) Spec(t *ax.Task) Spec {
+func (p *Action) Spec(t *ax.Task) Spec {
 	env := p.Environment()
 	s := Spec{Args: p.Args, Shell: env["SHELL"], Line: p.Line, Input: p.Input, Dir: p.Dir,
 		As: p.Account, KillAfter: killAfter}
@@ -55,7 +55,7 @@ func (p *Job) Spec(t *ax.Task) Spec {
 
 // Environment is made from nothing, as crontab(5) says: what this process got from its parent,
 // secrets perhaps, is not handed on.
-func (p *Job) Environment() map[string]string {
+func (p *Action) Environment() map[string]string {
 	env := map[string]string{"SHELL": "/bin/sh", "PATH": "/usr/bin:/bin", "HOME": p.Account.Home}
 	for _, v := range p.Env {
 		env[v[0]] = v[1]
@@ -71,9 +71,9 @@ func killAfter(cause error) time.Duration {
 	return killAtStop
 }
 
-// FromManifest makes a Job of what a file says, and names it for a reader.
-func FromManifest(a *manifest.Action) (what string, p *Job, err error) {
-	p = &Job{Args: a.Command, Line: a.Shell, Input: a.Input, Dir: a.Dir, Account: Own()}
+// FromManifest makes an Action of what a file says, and names it for a reader.
+func FromManifest(a *manifest.Action) (what string, p *Action, err error) {
+	p = &Action{Args: a.Command, Line: a.Shell, Input: a.Input, Dir: a.Dir, Account: Own()}
 	if a.User != "" {
 		if p.Account, err = Lookup(a.User); err != nil {
 			return "", nil, err

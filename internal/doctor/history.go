@@ -2,6 +2,7 @@ package doctor
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ax-sched/ax/task"
@@ -57,7 +58,7 @@ func overlap(h []task.Entry) (earlier, later int, found bool) {
 	for i, a := range xs {
 		for j := i + 1; j < len(xs); j++ {
 			b := xs[j]
-			if newRun(h[a.begin:b.begin]) {
+			if slices.ContainsFunc(h[a.begin:b.begin], func(e task.Entry) bool { return e.NewRun() }) {
 				break
 			}
 			if a.end == 0 || a.end > b.begin || h[b.begin].At.Add(mostStep) < h[a.end].At {
@@ -66,16 +67,6 @@ func overlap(h []task.Entry) (earlier, later int, found bool) {
 		}
 	}
 	return 0, 0, false
-}
-
-// newRun reports whether a person began another run of the task.
-func newRun(h []task.Entry) bool {
-	for _, en := range h {
-		if en.Event == task.Redrive || en.Event == task.Trigger && en.From.Final() {
-			return true
-		}
-	}
-	return false
 }
 
 // histories: executions of one run that were under way at the same time.

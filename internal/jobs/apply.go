@@ -193,14 +193,15 @@ func (c *source) plan(ctx context.Context, st ax.Store, f *manifest.File, rows [
 // deleted last.
 func (d database) perform(ctx context.Context, st ax.Store, steps []manifest.Step, by ax.By) error {
 	for i := range steps {
-		if err := d.perform1(ctx, st, &steps[i], by); err != nil {
+		if err := d.performStep(ctx, st, &steps[i], by); err != nil {
 			return fmt.Errorf("%w; the %d jobs before it are done, apply the file again", err, i)
 		}
 	}
 	return nil
 }
 
-func (d database) perform1(ctx context.Context, st ax.Store, step *manifest.Step, by ax.By) error {
+func (d database) performStep(ctx context.Context, st ax.Store, step *manifest.Step,
+	by ax.By) error {
 	group := ""
 	if step.Job != nil {
 		group = step.Job.Row.Group

@@ -11,15 +11,15 @@ import (
 	"github.com/ax-sched/ax/internal/manifest"
 )
 
-// Job is a call that a task makes.
-type Job struct {
+// Action is a call that a task makes.
+type Action struct {
 	client *Client
 	call   Call
 }
 
-// FromManifest makes a Job of what a file says, and names it for a reader.
-func FromManifest(h *manifest.HTTP, client *Client) (what string, c *Job) {
-	c = &Job{client: client, call: Call{Method: h.Method, URL: h.URL.Value, Body: h.Body,
+// FromManifest makes an Action of what a file says, and names it for a reader.
+func FromManifest(h *manifest.HTTP, client *Client) (what string, c *Action) {
+	c = &Action{client: client, call: Call{Method: h.Method, URL: h.URL.Value, Body: h.Body,
 		Header: http.Header{}}}
 	if h.JSON {
 		c.call.Header.Set("Content-Type", "application/json")
@@ -37,7 +37,7 @@ func FromManifest(h *manifest.HTTP, client *Client) (what string, c *Job) {
 }
 
 // Run makes the call for one task, and writes the text of the answer.
-func (c *Job) Run(ctx context.Context, t *ax.Task, out io.Writer) error {
+func (c *Action) Run(ctx context.Context, t *ax.Task, out io.Writer) error {
 	text, err := c.client.Do(ctx, &c.call, t)
 	if err != nil {
 		return err // it repeats the text
@@ -48,6 +48,7 @@ func (c *Job) Run(ctx context.Context, t *ax.Task, out io.Writer) error {
 
 // Mask hides secrets in texts.
 func Mask(secrets []string) func(string) string {
+	secrets = slices.Clone(secrets)
 	var pairs []string
 	// The longest first: a replacer tries them in this order, and one may begin as another does.
 	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/internal/show"
 )
 
 // act is what acts of persons on jobs take. No variable stands in for the names and the reason.
@@ -77,7 +78,7 @@ func (c *act) print(ctx context.Context, e *Env, st ax.Store, done map[string]bo
 	if !c.JSON {
 		return nil
 	}
-	return writeJSON(e.Out, struct {
+	return show.JSON(e.Out, struct {
 		Items []manifest.Object `json:"items"`
 	}{items})
 }
@@ -163,7 +164,7 @@ func (c *triggerCmd) Run(ctx context.Context, e *Env) error {
 			return err
 		}
 		if c.JSON {
-			return writeJSON(e.Out, struct {
+			return show.JSON(e.Out, struct {
 				Job   string `json:"job"`
 				Task  string `json:"task_id"`
 				State string `json:"state"`

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/task"
 )
 
@@ -251,7 +252,7 @@ func tell(steps []manifest.Step) (n stepCounts) {
 func (c *source) print(e *Env, f *manifest.File, steps []manifest.Step, dry bool) error {
 	n := tell(steps)
 	if c.JSON {
-		return writeJSON(e.Out, struct {
+		return show.JSON(e.Out, struct {
 			Source string `json:"source"`
 			DryRun bool   `json:"dry_run"`
 			stepCounts

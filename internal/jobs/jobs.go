@@ -3,8 +3,8 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +16,7 @@ import (
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/manifest"
+	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/task"
 )
@@ -124,7 +125,7 @@ func (c *listCmd) Run(ctx context.Context, e *Env) error {
 				return err
 			}
 		}
-		return writeJSON(e.Out, struct {
+		return show.JSON(e.Out, struct {
 			Items []manifest.Object `json:"items"`
 		}{items})
 	})
@@ -215,7 +216,7 @@ func timeOrNil(t task.Time) any {
 	if t == 0 {
 		return nil
 	}
-	return formatTime(t)
+	return show.Time(t)
 }
 
 // printJobs prints one line a job.
@@ -314,7 +315,7 @@ func (c *exportCmd) Run(ctx context.Context, e *Env) error {
 			fmt.Fprintf(e.Errors, "ax: note: left out what ax run has made: %d\n", left)
 		}
 		if c.JSON {
-			return writeJSON(e.Out, f.Show())
+			return show.JSON(e.Out, f.Show())
 		}
 		text, err := manifest.Write(f)
 		if err != nil {
@@ -325,22 +326,5 @@ func (c *exportCmd) Run(ctx context.Context, e *Env) error {
 	})
 }
 
-// stamp is the form of all times: UTC, RFC 3339 with milliseconds.
-const stamp = "2006-01-02T15:04:05.000Z07:00"
-
-func formatTime(t task.Time) string {
-	if t == 0 {
-		return "-"
-	}
-	return t.Go().Format(stamp)
-}
-
-// writeJSON writes a value on one line, with < > & as they are.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return fmt.Errorf("print: %w", err)
-	}
-	return nil
-}
+// formatTime is a time in a table.
+func formatTime(t task.Time) string { return cmp.Or(show.Time(t), "-") }

@@ -90,7 +90,8 @@ var table = map[string][]string{
 	"internal/webcall":  {"", "task", "internal/manifest"},
 	"internal/manifest": {"task", "retry"},
 	// A store in memory checks a file of jobs before the first is written.
-	"internal/jobs": {"", "task", "seal", "store/memory", "internal/manifest", "internal/crontab"},
+	"internal/jobs": {"", "task", "seal", "store/memory", "internal/manifest", "internal/crontab",
+		"internal/show"},
 	"internal/show": {"task", "seal"},
 	"internal/demo": {"", "task", "retry", "internal/group"},
 	// It wraps the store and what hangs on it, to count the calls.

@@ -68,8 +68,8 @@ func Writer(s Store) TxWriter {
 // noWriter stands for a store that knows no transactions of callers, as that in memory.
 type noWriter struct{}
 
-const noTx = "the memory store (axtest) takes no transactions of callers; use store/sqlite or " +
-	"store/postgres"
+const noTx = "the memory store (axtest) takes no transactions of callers; use store/sqlite, " +
+	"store/postgres or store/mysql"
 
 func (noWriter) InsertTx(_ context.Context, tx Tx, _ []task.Task) ([]Inserted, error) {
 	return nil, WrongTx(tx, noTx)

@@ -37,6 +37,10 @@ var table = map[string][]string{
 	"store/postgres/internal/schema": {"task", "store", "store/internal/sqlstore"},
 	"store/postgres/internal/wire":   {"task", "store"},
 	"store/internal/sqlstore":        {"store"},
+	"store/mysql": {"task", "store", "lease", "registry", "store/mysql/internal/schema",
+		"store/mysql/internal/wire", "internal/batch"},
+	"store/mysql/internal/wire":   {"task", "store"},
+	"store/mysql/internal/schema": {"task", "store", "store/internal/sqlstore"},
 	// The memory store is the oracle of the suite.
 	"store/storetest": {"task", "retry", "store", "lease", "registry", "store/memory"},
 
@@ -98,7 +102,7 @@ var table = map[string][]string{
 	"internal/bench": {"", "task", "store", "lease", "registry", "internal/group",
 		"internal/wheel"},
 	"cmd/ax": {"", "task", "cron", "retry", "seal", "store", "lease", "store/sqlite",
-		"store/postgres", "internal/jobs", "internal/manifest", "internal/webcall",
+		"store/postgres", "store/mysql", "internal/jobs", "internal/manifest", "internal/webcall",
 		"internal/demo", "internal/bench", "internal/show", "internal/clock", "internal/group",
 		"internal/crontab", "internal/command", "internal/doctor"},
 

@@ -1,0 +1,249 @@
+package mysql
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/mysql/internal/wire"
+	"github.com/ax-sched/ax/task"
+)
+
+// querier is a connection, of the store's or in a transaction of a caller's.
+type querier interface {
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// conn is a connection in the hands of one call, with one time of its transaction.
+type conn struct {
+	s   *Store
+	q   querier
+	now task.Time // 0 before begin
+	// shared is what the reads of a transaction of a caller's end with: there a plain one may see
+	// what was true when the transaction began.
+	shared bool
+}
+
+// text is a statement with its values and the prefix of this store's tables.
+func (s *Store) text(v verb, a *args) string {
+	t, ok := s.texts.Load(v)
+	if !ok {
+		t, _ = s.texts.LoadOrStore(v, s.tables.Render(string(v)))
+	}
+	return wire.Fill(t.(string), a)
+}
+
+// exec runs a statement and returns how many rows it changed.
+func (c *conn) exec(ctx context.Context, v verb, a *args) (int, error) {
+	res, err := c.q.ExecContext(ctx, c.s.text(v, a))
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
+// each runs a query and hands each row to read.
+func (c *conn) each(ctx context.Context, v verb, a *args, read func(*row)) error {
+	text := c.s.text(v, a)
+	if c.shared {
+		text += " LOCK IN SHARE MODE"
+	}
+	rows, err := c.q.QueryContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	names, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	r := row{Cols: make([]sql.RawBytes, len(names))}
+	to := make([]any, len(names))
+	for i := range to {
+		to[i] = &r.Cols[i]
+	}
+	for rows.Next() {
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		r.Reset()
+		if read(&r); r.Err != nil {
+			return r.Err
+		}
+	}
+	return rows.Err()
+}
+
+// lane is the right to use connections of one role; its capacity is how many at a time.
+type lane chan struct{}
+
+func newLane(n int) lane { return make(lane, max(n, 1)) }
+
+// line is where a call's connection comes from: a pool, and the lane that bounds its share.
+type line struct {
+	db   *sql.DB
+	lane lane
+}
+
+// with runs fn on a connection of the line and gives it back.
+func (s *Store) with(ctx context.Context, l line, fn func(c *conn) error) (err error) {
+	select {
+	case l.lane <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-l.lane }()
+	sc, err := l.db.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	c := &conn{s: s, q: sc}
+	if err = s.borrow(ctx, sc); err == nil {
+		err = fn(c)
+	}
+	if wire.Number(err) == wire.NumReadOnly {
+		drop(sc) // a primary that became a replica: the next connection may find the new primary
+	}
+	return errors.Join(err, s.giveBack(ctx, sc))
+}
+
+// drop makes the pool forget a connection, which ends its session.
+func drop(sc *sql.Conn) { _ = sc.Raw(func(any) error { return driver.ErrBadConn }) }
+
+// The settings of a session. Those of Open's connections have them from their start; one of a pool
+// of the caller's has them while the store uses it.
+const (
+	// settings: what is written is what was meant, or an error; nothing waits for a lock for longer
+	// than a second; and MariaDB ends a session that stops in the middle of a transaction.
+	settings = `
+SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION,ERROR_FOR_DIVISION_BY_ZERO',
+  innodb_lock_wait_timeout = 1 /*M! , idle_transaction_timeout = 3 */`
+
+	keepSettings = `
+SET @ax_mode = @@sql_mode, @ax_wait = @@innodb_lock_wait_timeout
+  /*M! , @ax_idle = @@idle_transaction_timeout */`
+
+	restoreSettings = `
+SET SESSION sql_mode = @ax_mode, innodb_lock_wait_timeout = @ax_wait
+  /*M! , idle_transaction_timeout = @ax_idle */`
+
+	isolation = `SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED`
+)
+
+// borrow gives a connection of the caller's pool our settings.
+func (s *Store) borrow(ctx context.Context, sc *sql.Conn) error {
+	if s.own {
+		return nil
+	}
+	for _, text := range [...]string{keepSettings, settings} {
+		if _, err := sc.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// giveBack returns a connection to its pool as it was.
+func (s *Store) giveBack(ctx context.Context, sc *sql.Conn) error {
+	if !s.own {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		if _, err := sc.ExecContext(ctx, restoreSettings); err != nil {
+			drop(sc)
+		}
+	}
+	if err := sc.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+		return err
+	}
+	return nil
+}
+
+// begin opens a transaction, checks the fence, which it holds shared until its end, and reads the
+// clock.
+func (c *conn) begin(ctx context.Context, f store.Fence) error {
+	if !c.s.own {
+		// The level of the next transaction alone.
+		const once = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
+		if _, err := c.q.ExecContext(ctx, once); err != nil {
+			return err
+		}
+	}
+	if _, err := c.q.ExecContext(ctx, "START TRANSACTION"); err != nil {
+		return err
+	}
+	if f == (store.Fence{}) {
+		return c.each(ctx, readClock, &args{}, func(r *row) { c.now = r.Time() })
+	}
+	if err := c.mark(ctx, f); err != nil {
+		return err
+	}
+	a := &args{}
+	a.Int(int64(f.Partition))
+	token := int64(0)
+	err := c.each(ctx, holdFence, a, func(r *row) { c.now, token = r.Time(), r.Int() })
+	switch {
+	case err != nil:
+		return err
+	case token != f.Token:
+		return store.ErrFenced
+	case c.now != 0:
+		return nil
+	}
+	return c.each(ctx, readClock, &args{}, func(r *row) { c.now = r.Time() })
+}
+
+// inTx runs fn between START TRANSACTION and COMMIT. After an error the transaction is rolled back;
+// a connection on which even that fails is dropped.
+func (c *conn) inTx(ctx context.Context, f store.Fence, fn func() error) error {
+	err := c.begin(ctx, f)
+	if err == nil {
+		err = fn()
+	}
+	if err == nil {
+		_, err = c.q.ExecContext(ctx, "COMMIT")
+	}
+	if err == nil {
+		return nil
+	}
+	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	if _, back := c.q.ExecContext(end, "ROLLBACK"); back != nil {
+		if sc, ok := c.q.(*sql.Conn); ok {
+			drop(sc)
+		}
+	}
+	return err
+}
+
+// tx is inTx on a connection of the line, with repeats.
+func (s *Store) tx(ctx context.Context, l line, f store.Fence, fn func(c *conn) error) error {
+	return wire.Retry(ctx, func() error {
+		return s.with(ctx, l, func(c *conn) error {
+			return c.inTx(ctx, f, func() error { return fn(c) })
+		})
+	})
+}
+
+// read runs a query on a connection for readers.
+func (s *Store) read(ctx context.Context, what string, v verb, a *args, each func(*row)) error {
+	return s.reading(ctx, what, func(c *conn) error { return c.each(ctx, v, a, each) })
+}
+
+// reading runs fn on a connection for readers.
+func (s *Store) reading(ctx context.Context, what string, fn func(c *conn) error) error {
+	leave, err := s.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.with(ctx, s.readers, fn); err != nil {
+		return fmt.Errorf("%s: %w", what, wire.Explain(err))
+	}
+	return nil
+}

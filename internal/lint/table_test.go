@@ -37,8 +37,10 @@ var table = map[string][]string{
 	"store/postgres/internal/schema": {"task", "store", "store/internal/sqlstore"},
 	"store/postgres/internal/wire":   {"task", "store"},
 	"store/internal/sqlstore":        {"store"},
-	"store/mysql": {"task", "store", "lease", "registry", "store/mysql/internal/schema",
-		"store/mysql/internal/wire", "internal/batch"},
+	"store/mysql": {"task", "store", "store/mysql/internal/schema", "store/mysql/internal/wire",
+		"store/mysql/internal/aside", "internal/batch"},
+	"store/mysql/internal/aside": {"task", "store", "lease", "registry",
+		"store/mysql/internal/wire"},
 	"store/mysql/internal/wire":   {"task", "store"},
 	"store/mysql/internal/schema": {"task", "store", "store/internal/sqlstore"},
 	// The memory store is the oracle of the suite.

@@ -81,8 +81,8 @@ func applicable(trs []*task.Transition) error {
 			return fmt.Errorf("task %s: %w: two transitions in one call", tr.ID, task.ErrIllegal)
 		}
 		seen[tr.ID] = struct{}{}
-		err := errors.Join(fits("overlap key", tr.TakeKey, longText),
-			fits("executor", tr.Set.Executor, longText))
+		err := errors.Join(wire.Fits("overlap key", tr.TakeKey, longText),
+			wire.Fits("executor", tr.Set.Executor, longText))
 		if err != nil {
 			return err
 		}
@@ -170,7 +170,7 @@ func (c *conn) applyBlindly(ctx context.Context, moves []*move) error {
 
 func (c *conn) applied(m *move) {
 	*m.out = store.Result{Status: store.Applied, Version: m.Version + int64(len(m.Moves)),
-		At: c.now}
+		At: c.Now}
 }
 
 // move moves rows that all must be as their transitions expect, writes their history and gives
@@ -182,7 +182,7 @@ func (c *conn) move(ctx context.Context, moves []*move) error {
 	var free []task.ID
 	for _, m := range moves {
 		set := m.Set
-		set.Resolve(c.now)
+		set.Resolve(c.Now)
 		rows.ID(m.ID)
 		rows.Int(m.Version)
 		rows.Int(int64(m.From))
@@ -193,17 +193,17 @@ func (c *conn) move(ctx context.Context, moves []*move) error {
 		}
 		rows.Int(due)
 		rows.Int(int64(len(m.Moves)))
-		rows.Time(c.now)
+		rows.Time(c.Now)
 		rows.Mutable(&set)
 		for i := range m.Moves {
 			entries++
-			said.Entry(m.ID, m.Version+int64(i)+1, c.now, &m.Moves[i], &set)
+			said.Entry(m.ID, m.Version+int64(i)+1, c.Now, &m.Moves[i], &set)
 		}
 		if m.FreeUnique {
 			free = append(free, m.ID)
 		}
 	}
-	n, err := c.exec(ctx, moveTasks, rows)
+	n, err := c.Exec(ctx, moveTasks, rows)
 	if err != nil {
 		return err
 	}
@@ -211,11 +211,11 @@ func (c *conn) move(ctx context.Context, moves []*move) error {
 		return errRefused
 	}
 	said.Rows(entries)
-	if _, err := c.exec(ctx, insertHistory, said); err != nil || len(free) == 0 {
+	if _, err := c.Exec(ctx, insertHistory, said); err != nil || len(free) == 0 {
 		return err
 	}
 	a := &args{}
 	a.IDs(free)
-	_, err = c.exec(ctx, freeUnique, a)
+	_, err = c.Exec(ctx, freeUnique, a)
 	return err
 }

@@ -32,9 +32,9 @@ func (c *conn) applyCarefully(ctx context.Context, moves []*move, lock verb) err
 		return err
 	}
 	for _, m := range moves {
-		*m.out = store.Result{At: c.now}
+		*m.out = store.Result{At: c.Now}
 		r, ok := rows[m.ID]
-		m.out.Status = refuse(m.Transition, &r, ok, c.now)
+		m.out.Status = refuse(m.Transition, &r, ok, c.Now)
 	}
 	k, err := c.lockKeys(ctx, moves, rows)
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *conn) find(ctx context.Context, v verb, moves []*move) (map[task.ID]fou
 	a := &args{}
 	a.IDs(ids)
 	rows := make(map[task.ID]found, len(moves))
-	err := c.each(ctx, v, a, func(r *row) {
+	err := c.Each(ctx, v, a, func(r *row) {
 		rows[r.ID()] = found{version: r.Int(), state: task.State(r.Int()), execution: r.ID(),
 			runAt: r.Time(), kind: r.Text()}
 	})
@@ -135,7 +135,7 @@ func (c *conn) lockKeys(
 		for _, key := range want {
 			a.Text(key)
 		}
-		err := c.each(ctx, lockKeys, a, func(r *row) { k.had[r.Text()] = r.ID() })
+		err := c.Each(ctx, lockKeys, a, func(r *row) { k.had[r.Text()] = r.ID() })
 		if err != nil {
 			return nil, err
 		}
@@ -154,14 +154,14 @@ func (c *conn) lockUnique(
 	k.own, k.unique = map[task.ID]uniqueKey{}, map[uniqueKey]task.ID{}
 	a := &args{}
 	a.IDs(ids)
-	err := c.each(ctx, keysOf, a, func(r *row) {
+	err := c.Each(ctx, keysOf, a, func(r *row) {
 		id := r.ID()
 		k.own[id] = uniqueKey{rows[id].kind, r.Text()}
 	})
 	if err != nil || len(k.own) == 0 {
 		return err
 	}
-	return c.each(ctx, lockUnique, keyArgs(slices.Collect(maps.Values(k.own))), func(r *row) {
+	return c.Each(ctx, lockUnique, keyArgs(slices.Collect(maps.Values(k.own))), func(r *row) {
 		k.unique[uniqueKey{r.Text(), r.Text()}] = r.ID()
 	})
 }
@@ -228,7 +228,7 @@ func (k *keys) write(ctx context.Context, c *conn) error {
 			continue
 		}
 		w.a.Rows(w.n)
-		if _, err := c.exec(ctx, w.v, w.a); err != nil {
+		if _, err := c.Exec(ctx, w.v, w.a); err != nil {
 			return err
 		}
 	}
@@ -250,7 +250,7 @@ func (s *Store) applyFree(ctx context.Context, l line, f store.Fence, moves []*m
 		// A key of it is open in a foreign transaction.
 		*moves[0].out = store.Result{Status: store.Locked}
 		return s.with(ctx, s.readers, func(c *conn) error {
-			return c.each(ctx, readClock, &args{}, func(r *row) { moves[0].out.At = r.Time() })
+			return c.Each(ctx, readClock, &args{}, func(r *row) { moves[0].out.At = r.Time() })
 		})
 	case wire.Number(err) == wire.NumLockWait:
 		half := len(moves) / 2

@@ -56,14 +56,14 @@ func (b *inserter) choose(ctx context.Context, rows []*newRow) (fresh []*newRow,
 		}
 		if r.Unique != task.UniqueLive {
 			k, found := p.kept[r.key()]
-			if found && (k.until == 0 || k.until > b.c.now) {
+			if found && (k.until == 0 || k.until > b.c.Now) {
 				k.Duplicate = k.ID != r.ID
 				*r.out = k.Inserted
 				continue
 			}
 			b.kept = append(b.kept, keptKey{r, found})
 		}
-		p.add(b.c.now, r)
+		p.add(b.c.Now, r)
 		fresh = append(fresh, r)
 	}
 	return fresh, nil
@@ -100,19 +100,19 @@ func (b *inserter) look(ctx context.Context, rows []*newRow) (*present, error) {
 	}
 	a := &args{}
 	a.IDs(ids)
-	err := b.c.each(ctx, existing, a, func(r *row) {
-		in := inserted(r, b.c.now)
+	err := b.c.Each(ctx, existing, a, func(r *row) {
+		in := inserted(r, b.c.Now)
 		p.ids[in.ID] = in
 	})
 	if err == nil && len(keys) > 0 {
-		err = b.c.each(ctx, findUnique, keyArgs(keys), func(r *row) {
-			p.unique[uniqueKey{r.Text(), r.Text()}] = inserted(r, b.c.now)
+		err = b.c.Each(ctx, findUnique, keyArgs(keys), func(r *row) {
+			p.unique[uniqueKey{r.Text(), r.Text()}] = inserted(r, b.c.Now)
 		})
 	}
 	if err == nil && len(kept) > 0 {
-		err = b.c.each(ctx, findKept, keyArgs(kept), func(r *row) {
+		err = b.c.Each(ctx, findKept, keyArgs(kept), func(r *row) {
 			u := uniqueKey{r.Text(), r.Text()}
-			k := keeper{Inserted: store.Inserted{ID: r.ID(), At: b.c.now}, until: r.Time()}
+			k := keeper{Inserted: store.Inserted{ID: r.ID(), At: b.c.Now}, until: r.Time()}
 			k.State, k.Version, k.RunAt = task.State(r.Int()), r.Int(), r.Time()
 			p.kept[u] = k
 		})
@@ -153,7 +153,7 @@ func (b *inserter) writeKeys(ctx context.Context, rows []*newRow) error {
 		a.Text(r.Key)
 		a.ID(r.ID)
 	}
-	if _, err := b.c.exec(ctx, takeUnique, a); err != nil {
+	if _, err := b.c.Exec(ctx, takeUnique, a); err != nil {
 		return err
 	}
 	return b.keep(ctx)
@@ -164,7 +164,7 @@ func (b *inserter) keep(ctx context.Context) error {
 	slices.SortFunc(b.kept, func(x, y keptKey) int { return compareKeys(x.key(), y.key()) })
 	a, n := &args{}, 0
 	for _, k := range b.kept {
-		until := k.Unique.Until(b.c.now)
+		until := k.Unique.Until(b.c.Now)
 		if k.again {
 			if err := b.keepAgain(ctx, k.newRow, until); err != nil {
 				return err
@@ -181,7 +181,7 @@ func (b *inserter) keep(ctx context.Context) error {
 		return nil
 	}
 	a.Rows(n)
-	_, err := b.c.exec(ctx, keepKeys, a)
+	_, err := b.c.Exec(ctx, keepKeys, a)
 	return err
 }
 
@@ -191,8 +191,8 @@ func (b *inserter) keepAgain(ctx context.Context, r *newRow, until task.Time) er
 	a.IntOrNull(int64(until))
 	a.Text(r.Kind)
 	a.Text(r.Key)
-	a.Time(b.c.now)
-	n, err := b.c.exec(ctx, keepAgain, a)
+	a.Time(b.c.Now)
+	n, err := b.c.Exec(ctx, keepAgain, a)
 	if err == nil && n == 0 {
 		err = wire.ErrAgain // somebody else was faster, or it was pruned
 	}

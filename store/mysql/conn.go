@@ -10,24 +10,15 @@ import (
 
 	"github.com/ax-sched/ax/store"
 	"github.com/ax-sched/ax/store/mysql/internal/wire"
-	"github.com/ax-sched/ax/task"
 )
 
-// querier is a connection, of the store's or in a transaction of a caller's.
-type querier interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+// conn is a connection in the hands of one call.
+type conn struct {
+	wire.Conn
+	s *Store
 }
 
-// conn is a connection in the hands of one call, with one time of its transaction.
-type conn struct {
-	s   *Store
-	q   querier
-	now task.Time // 0 before begin
-	// shared is what the reads of a transaction of a caller's end with: there a plain one may see
-	// what was true when the transaction began.
-	shared bool
-}
+func (s *Store) connOf(q wire.Querier) *conn { return &conn{wire.Conn{Q: q, Text: s.text}, s} }
 
 // text is a statement with its values and the prefix of this store's tables.
 func (s *Store) text(v verb, a *args) string {
@@ -36,48 +27,6 @@ func (s *Store) text(v verb, a *args) string {
 		t, _ = s.texts.LoadOrStore(v, s.tables.Render(string(v)))
 	}
 	return wire.Fill(t.(string), a)
-}
-
-// exec runs a statement and returns how many rows it changed.
-func (c *conn) exec(ctx context.Context, v verb, a *args) (int, error) {
-	res, err := c.q.ExecContext(ctx, c.s.text(v, a))
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	return int(n), err
-}
-
-// each runs a query and hands each row to read.
-func (c *conn) each(ctx context.Context, v verb, a *args, read func(*row)) error {
-	text := c.s.text(v, a)
-	if c.shared {
-		text += " LOCK IN SHARE MODE"
-	}
-	rows, err := c.q.QueryContext(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
-	r := row{Cols: make([]sql.RawBytes, len(names))}
-	to := make([]any, len(names))
-	for i := range to {
-		to[i] = &r.Cols[i]
-	}
-	for rows.Next() {
-		if err := rows.Scan(to...); err != nil {
-			return err
-		}
-		r.Reset()
-		if read(&r); r.Err != nil {
-			return r.Err
-		}
-	}
-	return rows.Err()
 }
 
 // lane is the right to use connections of one role; its capacity is how many at a time.
@@ -103,7 +52,7 @@ func (s *Store) with(ctx context.Context, l line, fn func(c *conn) error) (err e
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	c := &conn{s: s, q: sc}
+	c := s.connOf(sc)
 	if err = s.borrow(ctx, sc); err == nil {
 		err = fn(c)
 	}
@@ -170,15 +119,15 @@ func (c *conn) begin(ctx context.Context, f store.Fence) error {
 	if !c.s.own {
 		// The level of the next transaction alone.
 		const once = "SET TRANSACTION ISOLATION LEVEL READ COMMITTED"
-		if _, err := c.q.ExecContext(ctx, once); err != nil {
+		if _, err := c.Q.ExecContext(ctx, once); err != nil {
 			return err
 		}
 	}
-	if _, err := c.q.ExecContext(ctx, "START TRANSACTION"); err != nil {
+	if _, err := c.Q.ExecContext(ctx, "START TRANSACTION"); err != nil {
 		return err
 	}
 	if f == (store.Fence{}) {
-		return c.each(ctx, readClock, &args{}, func(r *row) { c.now = r.Time() })
+		return c.Each(ctx, readClock, &args{}, func(r *row) { c.Now = r.Time() })
 	}
 	if err := c.mark(ctx, f); err != nil {
 		return err
@@ -186,16 +135,16 @@ func (c *conn) begin(ctx context.Context, f store.Fence) error {
 	a := &args{}
 	a.Int(int64(f.Partition))
 	token := int64(0)
-	err := c.each(ctx, holdFence, a, func(r *row) { c.now, token = r.Time(), r.Int() })
+	err := c.Each(ctx, holdFence, a, func(r *row) { c.Now, token = r.Time(), r.Int() })
 	switch {
 	case err != nil:
 		return err
 	case token != f.Token:
 		return store.ErrFenced
-	case c.now != 0:
+	case c.Now != 0:
 		return nil
 	}
-	return c.each(ctx, readClock, &args{}, func(r *row) { c.now = r.Time() })
+	return c.Each(ctx, readClock, &args{}, func(r *row) { c.Now = r.Time() })
 }
 
 // inTx runs fn between START TRANSACTION and COMMIT. After an error the transaction is rolled back;
@@ -206,15 +155,15 @@ func (c *conn) inTx(ctx context.Context, f store.Fence, fn func() error) error {
 		err = fn()
 	}
 	if err == nil {
-		_, err = c.q.ExecContext(ctx, "COMMIT")
+		_, err = c.Q.ExecContext(ctx, "COMMIT")
 	}
 	if err == nil {
 		return nil
 	}
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	if _, back := c.q.ExecContext(end, "ROLLBACK"); back != nil {
-		if sc, ok := c.q.(*sql.Conn); ok {
+	if _, back := c.Q.ExecContext(end, "ROLLBACK"); back != nil {
+		if sc, ok := c.Q.(*sql.Conn); ok {
 			drop(sc)
 		}
 	}
@@ -232,7 +181,7 @@ func (s *Store) tx(ctx context.Context, l line, f store.Fence, fn func(c *conn) 
 
 // read runs a query on a connection for readers.
 func (s *Store) read(ctx context.Context, what string, v verb, a *args, each func(*row)) error {
-	return s.reading(ctx, what, func(c *conn) error { return c.each(ctx, v, a, each) })
+	return s.reading(ctx, what, func(c *conn) error { return c.Each(ctx, v, a, each) })
 }
 
 // reading runs fn on a connection for readers.

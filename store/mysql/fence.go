@@ -68,7 +68,7 @@ func (s *Store) install(ctx context.Context, partition int, seen int64, holder s
 				a.Int(int64(partition))
 				a.Int(seen)
 			}
-			n, err := c.exec(ctx, v, a)
+			n, err := c.Exec(ctx, v, a)
 			if wire.Number(err) == wire.NumDuplicate || err == nil && n == 0 {
 				return store.ErrFenced
 			}
@@ -103,7 +103,7 @@ const mostMarks = 16
 // gives back when the session ends, and which says by which number to end it. A number that is
 // written into a table may be another session's by the time that it is read.
 func (c *conn) mark(ctx context.Context, f store.Fence) error {
-	sc, ok := c.q.(*sql.Conn)
+	sc, ok := c.Q.(*sql.Conn)
 	if !ok {
 		return nil
 	}
@@ -115,11 +115,11 @@ func (c *conn) mark(ctx context.Context, f store.Fence) error {
 		return nil
 	}
 	if own != nil && own.fence != (store.Fence{}) {
-		if err := c.each(ctx, releaseMarks, &args{}, func(*row) {}); err != nil {
+		if err := c.Each(ctx, releaseMarks, &args{}, func(*row) {}); err != nil {
 			return err
 		}
 	}
-	err := c.each(ctx, takeMark, c.s.markArgs(f, true), func(*row) {})
+	err := c.Each(ctx, takeMark, c.s.markArgs(f, true), func(*row) {})
 	if err == nil && own != nil {
 		own.fence = f
 	}
@@ -147,7 +147,7 @@ func (s *Store) markArgs(f store.Fence, numbered bool) *args {
 func (s *Store) endHolders(ctx context.Context, f store.Fence) error {
 	err := s.with(ctx, s.readers, func(c *conn) error {
 		var ids []int64
-		if err := c.each(ctx, findMarks, s.markArgs(f, false), func(r *row) {
+		if err := c.Each(ctx, findMarks, s.markArgs(f, false), func(r *row) {
 			if id := r.Int(); id != 0 {
 				ids = append(ids, id)
 			}
@@ -157,7 +157,7 @@ func (s *Store) endHolders(ctx context.Context, f store.Fence) error {
 		for _, id := range ids {
 			a := &args{}
 			a.Int(id)
-			_, err := c.exec(ctx, endSession, a)
+			_, err := c.Exec(ctx, endSession, a)
 			if err != nil && wire.Number(err) != wire.NumUnknownSession { // it has ended by itself
 				return err
 			}

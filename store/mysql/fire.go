@@ -97,7 +97,7 @@ func (b *firing) lockJobs(ctx context.Context) error {
 	}
 	a := &args{}
 	a.IDs(ids)
-	return b.c.each(ctx, lockCursors, a, func(r *row) {
+	return b.c.Each(ctx, lockCursors, a, func(r *row) {
 		b.jobs[r.ID()] = &cursor{version: r.Int(), lastFire: r.Time()}
 	})
 }
@@ -169,7 +169,7 @@ func (b *firing) moveCursors(ctx context.Context) error {
 		a.ID(j.lastTask)
 		a.Int(int64(j.fires))
 		a.ID(id)
-		if _, err := b.c.exec(ctx, moveCursor, a); err != nil {
+		if _, err := b.c.Exec(ctx, moveCursor, a); err != nil {
 			return err
 		}
 	}

@@ -13,11 +13,11 @@ import (
 
 // The most rows and bytes of one transaction, and what the columns hold.
 const (
-	mostRows  = 200
+	mostRows  = wire.MostRows
 	mostBytes = 2 << 20 // twice as much in hexadecimal digits; servers take 16 MB and more
 
-	longName = 250
-	longText = 1000
+	longName = wire.LongName
+	longText = wire.LongText
 )
 
 // insertCall is one call of Insert on its way through the group.
@@ -58,15 +58,6 @@ func (s *Store) Insert(
 	return c.out, nil
 }
 
-// fits refuses a text that a column cannot take: it would fail a batch of others.
-func fits(field, text string, most int) error {
-	if len(text) > most {
-		return &task.InputError{Field: field,
-			Reason: fmt.Sprintf("has %d bytes; at most %d", len(text), most)}
-	}
-	return nil
-}
-
 // insertable refuses what must never reach the table, or would fail a batch of others there.
 func insertable(t *task.Task) error {
 	if err := store.CheckInsert(t); err != nil {
@@ -85,7 +76,7 @@ func insertable(t *task.Task) error {
 		{"retry policy", t.RetryPolicy, 1<<16 - 1}, {"owner service", t.OwnerService, longText},
 		{"executor", t.Executor, longText},
 	} {
-		if err := fits(f.name, f.text, f.most); err != nil {
+		if err := wire.Fits(f.name, f.text, f.most); err != nil {
 			return err
 		}
 	}
@@ -227,20 +218,20 @@ func (b *inserter) write(ctx context.Context, rows []*newRow) error {
 	}
 	for _, r := range sorted {
 		m := r.Mutable
-		m.Resolve(b.c.now)
-		*r.out = store.Inserted{ID: r.ID, State: m.State, Version: 1, RunAt: m.RunAt, At: b.c.now}
+		m.Resolve(b.c.Now)
+		*r.out = store.Inserted{ID: r.ID, State: m.State, Version: 1, RunAt: m.RunAt, At: b.c.Now}
 		b.taskArgs(tasks, r, &m)
 		if err := b.specArgs(specs, r, m.RunAt); err != nil {
 			return err
 		}
-		said.Entry(r.ID, 1, b.c.now, &task.Move{Event: b.event(m.State), To: m.State,
+		said.Entry(r.ID, 1, b.c.Now, &task.Move{Event: b.event(m.State), To: m.State,
 			Reason: m.Reason}, &m)
 	}
 	for _, w := range []struct {
 		v verb
 		a *args
 	}{{insertTasks, tasks}, {insertSpecs, specs}, {insertHistory, said}} {
-		if _, err := b.c.exec(ctx, w.v, w.a); err != nil {
+		if _, err := b.c.Exec(ctx, w.v, w.a); err != nil {
 			return err
 		}
 	}
@@ -266,7 +257,7 @@ func (b *inserter) taskArgs(a *args, r *newRow, m *task.Mutable) {
 	a.Text(r.Kind)
 	a.IntOrNull(rest(m.State))
 	a.Int(1)
-	a.Time(b.c.now)
+	a.Time(b.c.Now)
 	a.Time(r.ExpiresAt)
 	a.IntOrNull(waits(m.State, r.ExpiresAt))
 	a.Mutable(m)
@@ -300,7 +291,7 @@ func (b *inserter) specArgs(a *args, r *newRow, runAt task.Time) error {
 	a.Text(r.RetryPolicy)
 	a.Text(r.OwnerService)
 	a.Text(labels)
-	a.Time(b.c.now)
+	a.Time(b.c.Now)
 	a.Int(int64(r.OnUnknown))
 	a.Int(int64(r.MaxLateness))
 	a.Int(int64(r.MaxLifetime))

@@ -34,7 +34,7 @@ func (s *Store) prepareSchema(ctx context.Context, o options) (err error) {
 	}
 	s.prefix = o.prefix
 	return s.with(ctx, s.claimer, func(c *conn) error {
-		sc := c.q.(*sql.Conn)
+		sc := c.Q.(*sql.Conn)
 		if err := writable(ctx, sc); err != nil {
 			return err
 		}
@@ -58,7 +58,7 @@ func writable(ctx context.Context, sc *sql.Conn) error {
 // PROCESS only.
 func (s *Store) Inspect(ctx context.Context) (in store.Inspection, err error) {
 	err = s.reading(ctx, "inspect", func(c *conn) (err error) {
-		in, err = s.tables.Inspect(ctx, c.q.(*sql.Conn))
+		in, err = s.tables.Inspect(ctx, c.Q.(*sql.Conn))
 		return err
 	})
 	return in, err

@@ -49,7 +49,7 @@ func fitsJob(j *task.Job) error {
 		{"overlap key", j.OverlapKey, longText}, {"owner service", j.OwnerService, longText},
 		{"retry policy", j.RetryPolicy, 1<<16 - 1},
 	} {
-		if err := fits(f.name, f.text, f.most); err != nil {
+		if err := wire.Fits(f.name, f.text, f.most); err != nil {
 			return err
 		}
 	}
@@ -60,12 +60,12 @@ func (c *conn) putJob(ctx context.Context, j task.Job) (task.Job, error) {
 	var old []task.Job
 	a := &args{}
 	a.Text(j.Name)
-	if err := c.each(ctx, jobByName, a, func(r *row) { old = append(old, r.Job()) }); err != nil {
+	if err := c.Each(ctx, jobByName, a, func(r *row) { old = append(old, r.Job()) }); err != nil {
 		return j, err
 	}
 	v := insertJob
 	if len(old) == 1 {
-		j.Keep(&old[0], c.now)
+		j.Keep(&old[0], c.Now)
 		if j.Same(&old[0]) {
 			return j, nil
 		}
@@ -76,7 +76,7 @@ func (c *conn) putJob(ctx context.Context, j task.Job) (task.Job, error) {
 			return j, err
 		}
 	}
-	j.UpdatedAt, j.DeletedAt = c.now, 0
+	j.UpdatedAt, j.DeletedAt = c.Now, 0
 	labels, err := store.FormatLabels(j.Labels)
 	if err != nil {
 		return j, err
@@ -89,7 +89,7 @@ func (c *conn) putJob(ctx context.Context, j task.Job) (task.Job, error) {
 	if v == replaceJob {
 		a.ID(j.ID)
 	}
-	_, err = c.exec(ctx, v, a)
+	_, err = c.Exec(ctx, v, a)
 	j.Payload, j.Labels = bytes.Clone(j.Payload), maps.Clone(j.Labels)
 	return j, err
 }
@@ -100,7 +100,7 @@ func (c *conn) newJob(ctx context.Context, j *task.Job) error {
 	if !used {
 		a := &args{}
 		a.ID(j.ID)
-		if err := c.each(ctx, jobExists, a, func(*row) { used = true }); err != nil {
+		if err := c.Each(ctx, jobExists, a, func(*row) { used = true }); err != nil {
 			return err
 		}
 	}
@@ -110,10 +110,10 @@ func (c *conn) newJob(ctx context.Context, j *task.Job) error {
 	}
 	j.Version, j.Fires, j.Control = 1, 0, task.Control{}
 	if j.Anchor == 0 {
-		j.Anchor = c.now
+		j.Anchor = c.Now
 	}
 	if j.CreatedAt == 0 {
-		j.CreatedAt = c.now
+		j.CreatedAt = c.Now
 	}
 	if j.LastFire == 0 {
 		j.LastFire = j.Anchor
@@ -127,13 +127,13 @@ func (s *Store) SteerJob(
 ) (done bool, err error) {
 	err = s.jobTx(ctx, func(c *conn) error {
 		set := set
-		set.Resolve(c.now)
+		set.Resolve(c.Now)
 		a := &args{}
-		a.Time(c.now)
+		a.Time(c.Now)
 		a.Control(&set)
 		a.Text(string(id[:]))
 		a.Int(version)
-		n, err := c.exec(ctx, steerJob, a)
+		n, err := c.Exec(ctx, steerJob, a)
 		done = n == 1
 		return err
 	})
@@ -147,10 +147,10 @@ func (s *Store) SteerJob(
 func (s *Store) DeleteJob(ctx context.Context, name string) error {
 	err := s.jobTx(ctx, func(c *conn) error {
 		a := &args{}
-		a.Time(c.now)
-		a.Time(c.now)
+		a.Time(c.Now)
+		a.Time(c.Now)
 		a.Text(name)
-		n, err := c.exec(ctx, deleteJob, a)
+		n, err := c.Exec(ctx, deleteJob, a)
 		if err == nil && n == 0 {
 			err = store.ErrNotFound
 		}

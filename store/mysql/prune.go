@@ -59,10 +59,10 @@ func (s *Store) readEnded(
 	a.Int(int64(limit))
 	err = s.tx(ctx, s.slow, f, func(c *conn) error {
 		over, next, seen = nil, task.ID{}, 0
-		return c.each(ctx, pageTasks, a, func(r *row) {
+		return c.Each(ctx, pageTasks, a, func(r *row) {
 			t := task.Task{ID: r.ID(), Mutable: task.Mutable{State: task.State(r.Int())},
 				Version: r.Int(), UpdatedAt: r.Time(), Kind: r.Text(), Job: r.Text()}
-			if p.Keep.Over(t.State, t.Kind, t.Job, t.UpdatedAt, c.now) {
+			if p.Keep.Over(t.State, t.Kind, t.Job, t.UpdatedAt, c.Now) {
 				over = append(over, t)
 			}
 			if seen++; seen == limit {
@@ -86,7 +86,7 @@ func (s *Store) deleteEnded(
 		var gone []task.ID
 		a := &args{}
 		a.IDs(ids)
-		err := c.each(ctx, lockEnded, a, func(r *row) {
+		err := c.Each(ctx, lockEnded, a, func(r *row) {
 			if id, version := r.ID(), r.Int(); was[id] == version {
 				gone = append(gone, id)
 			}
@@ -96,8 +96,9 @@ func (s *Store) deleteEnded(
 		}
 		a = &args{}
 		a.IDs(gone)
-		for _, v := range [...]verb{pruneTasks, pruneSpecs, pruneHistory} {
-			if _, err := c.exec(ctx, v, a); err != nil {
+		for _, v := range [...]verb{pruneTasks, pruneSpecs, pruneHistory, pruneNotes,
+			pruneLogs} {
+			if _, err := c.Exec(ctx, v, a); err != nil {
 				return err
 			}
 		}
@@ -112,13 +113,13 @@ func (s *Store) pruneKept(ctx context.Context, f store.Fence, limit int) (n int,
 	err = s.tx(ctx, s.slow, f, func(c *conn) error {
 		found := false
 		a := &args{}
-		a.Time(c.now)
-		if err := c.each(ctx, findOver, a, func(*row) { found = true }); err != nil || !found {
+		a.Time(c.Now)
+		if err := c.Each(ctx, findOver, a, func(*row) { found = true }); err != nil || !found {
 			n = 0
 			return err
 		}
 		a.Int(int64(limit))
-		n, err = c.exec(ctx, pruneKept, a)
+		n, err = c.Exec(ctx, pruneKept, a)
 		return err
 	})
 	return n, err

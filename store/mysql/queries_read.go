@@ -122,6 +122,10 @@ DELETE d FROM ax_tasks d FORCE INDEX (PRIMARY) WHERE d.id IN ({?})`
 DELETE d FROM ax_specs d FORCE INDEX (PRIMARY) WHERE d.id IN ({?})`
 	pruneHistory verb = `
 DELETE d FROM ax_history d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
+	pruneNotes verb = `
+DELETE d FROM ax_progress d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
+	pruneLogs verb = `
+DELETE d FROM ax_logs d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
 	findOver verb = `
 SELECT 1 FROM ax_kept_keys FORCE INDEX (ax_kept_keys_until)
  WHERE kept_until > 0 AND kept_until <= ? LIMIT 1`

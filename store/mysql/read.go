@@ -20,7 +20,7 @@ func (s *Store) Tasks(ctx context.Context, ids []task.ID) ([]task.Task, error) {
 		for part := range slices.Chunk(slices.Compact(sorted), mostRows) {
 			a := &args{}
 			a.IDs(part)
-			if err := c.each(ctx, selectTasks, a, into(&out)); err != nil {
+			if err := c.Each(ctx, selectTasks, a, into(&out)); err != nil {
 				return err
 			}
 		}

@@ -32,10 +32,11 @@ func (s *Store) InsertTx(
 			// at the level of isolation that callers have by default.
 			b := inserter{c: c, careful: n > 1}
 			err := b.insertAll(ctx, rows)
-			if wire.Number(err) != wire.NumDuplicate && !errors.Is(err, wire.ErrAgain) || n == wire.MostRetries {
+			taken := wire.Number(err) == wire.NumDuplicate || errors.Is(err, wire.ErrAgain)
+			if !taken || n == wire.MostRetries {
 				return err
 			}
-			if _, err := c.exec(ctx, rollbackTo, &args{}); err != nil {
+			if _, err := c.Exec(ctx, rollbackTo, &args{}); err != nil {
 				return err
 			}
 		}
@@ -73,21 +74,21 @@ func (s *Store) inTx(ctx context.Context, tx store.Tx, fn func(*conn) error) err
 		return store.WrongTx(tx, "store/mysql takes an open *sql.Tx of the driver "+
 			"github.com/go-sql-driver/mysql on its database")
 	}
-	c := &conn{s: s, q: t}
-	if _, err := c.exec(ctx, savepoint, &args{}); err != nil {
+	c := s.connOf(t)
+	if _, err := c.Exec(ctx, savepoint, &args{}); err != nil {
 		return err
 	}
-	if err := c.each(ctx, readClock, &args{}, func(r *row) { c.now = r.Time() }); err != nil {
+	if err := c.Each(ctx, readClock, &args{}, func(r *row) { c.Now = r.Time() }); err != nil {
 		return err
 	}
-	c.shared = true
+	c.Shared = true
 	err = fn(c)
 	undo := context.WithoutCancel(ctx)
 	if err != nil {
 		// Where this fails too, the transaction is gone as a whole.
-		_, _ = c.exec(undo, rollbackTo, &args{})
+		_, _ = c.Exec(undo, rollbackTo, &args{})
 	}
-	if _, end := c.exec(undo, release, &args{}); err == nil {
+	if _, end := c.Exec(undo, release, &args{}); err == nil {
 		err = end
 	}
 	return s.explainTx(err)
@@ -103,15 +104,15 @@ func (s *Store) explainTx(err error) error {
 }
 
 func (c *conn) complete(ctx context.Context, id, execution task.ID) (store.Result, error) {
-	res := store.Result{Status: store.Conflict, At: c.now}
+	res := store.Result{Status: store.Conflict, At: c.Now}
 	a := &args{}
 	a.Text(string(id[:]))
 	a.Text(string(execution[:]))
-	c.shared = false // it locks more than that
+	c.Shared = false // it locks more than that
 	found := false
 	var m task.Mutable
 	var key, unique string
-	if err := c.each(ctx, lockRunning, a, func(r *row) {
+	if err := c.Each(ctx, lockRunning, a, func(r *row) {
 		found = true
 		res.Version, m.Attempt, m.Executor, m.Epoch, m.Token = r.Int()+1, int(r.Int()), r.Text(),
 			r.Int(), r.Int()
@@ -121,25 +122,25 @@ func (c *conn) complete(ctx context.Context, id, execution task.ID) (store.Resul
 	}
 	m.ExecutionID = execution
 	done := &args{}
-	done.Time(c.now)
-	done.Time(c.now)
+	done.Time(c.Now)
+	done.Time(c.Now)
 	done.ID(id)
 	done.Int(res.Version - 1)
 	done.ID(execution)
-	if n, err := c.exec(ctx, complete, done); err != nil || n == 0 {
-		return store.Result{Status: store.Conflict, At: c.now}, err
+	if n, err := c.Exec(ctx, complete, done); err != nil || n == 0 {
+		return store.Result{Status: store.Conflict, At: c.Now}, err
 	}
 	said := &args{}
 	said.Rows(1)
-	said.Entry(id, res.Version, c.now, &task.Move{Event: task.Succeed, From: task.Running,
+	said.Entry(id, res.Version, c.Now, &task.Move{Event: task.Succeed, From: task.Running,
 		To: task.Succeeded}, &m)
-	if _, err := c.exec(ctx, insertHistory, said); err != nil {
+	if _, err := c.Exec(ctx, insertHistory, said); err != nil {
 		return res, err
 	}
 	if unique != "" {
 		a := &args{}
 		a.IDs([]task.ID{id})
-		if _, err := c.exec(ctx, freeUnique, a); err != nil {
+		if _, err := c.Exec(ctx, freeUnique, a); err != nil {
 			return res, err
 		}
 	}
@@ -148,7 +149,7 @@ func (c *conn) complete(ctx context.Context, id, execution task.ID) (store.Resul
 		a.Rows(1)
 		a.Text(key)
 		a.ID(id)
-		if _, err := c.exec(ctx, freeKeys, a); err != nil {
+		if _, err := c.Exec(ctx, freeKeys, a); err != nil {
 			return res, err
 		}
 	}

@@ -28,11 +28,11 @@ func (s *Store) Due(ctx context.Context, cs []store.Cursor) ([][]store.Due, task
 	}
 	var now task.Time
 	err := s.reading(ctx, "read due tasks", func(c *conn) error {
-		if err := c.each(ctx, readClock, &args{}, func(r *row) { now = r.Time() }); err != nil ||
+		if err := c.Each(ctx, readClock, &args{}, func(r *row) { now = r.Time() }); err != nil ||
 			len(cs) == 0 {
 			return err
 		}
-		return c.each(ctx, selectDue, a, func(r *row) {
+		return c.Each(ctx, selectDue, a, func(r *row) {
 			i := r.Int()
 			d := store.Due{Mark: store.Mark{RunAt: r.Time(), ID: r.ID()}, Kind: r.Text()}
 			out[i] = append(out[i], d)
@@ -74,11 +74,11 @@ func (s *Store) Expired(ctx context.Context, limit int) ([]task.Task, error) {
 	out := []task.Task{}
 	err := s.reading(ctx, "read expired tasks", func(c *conn) error {
 		a := &args{}
-		if err := c.each(ctx, readClock, a, func(r *row) { a.Time(r.Time()) }); err != nil {
+		if err := c.Each(ctx, readClock, a, func(r *row) { a.Time(r.Time()) }); err != nil {
 			return err
 		}
 		a.Int(int64(limit))
-		return c.each(ctx, selectExpired, a, into(&out))
+		return c.Each(ctx, selectExpired, a, into(&out))
 	})
 	return out, err
 }

@@ -116,6 +116,28 @@ CREATE TABLE IF NOT EXISTS ax_history (
     PRIMARY KEY (task_id, version)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4;
 
+-- What the last execution of a task has said of its progress, and its output so far.
+CREATE TABLE IF NOT EXISTS ax_progress (
+    task_id      BINARY(16) NOT NULL,
+    execution_id BINARY(16) NOT NULL,
+    said_at      BIGINT     NOT NULL,
+    done         BIGINT     NOT NULL,
+    total        BIGINT     NOT NULL,
+    output       LONGBLOB   NULL,
+    PRIMARY KEY (task_id)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4;
+
+-- The log lines of executions.
+CREATE TABLE IF NOT EXISTS ax_logs (
+    task_id      BINARY(16) NOT NULL,
+    execution_id BINARY(16) NOT NULL,
+    seq          BIGINT     NOT NULL,
+    said_at      BIGINT     NOT NULL,
+    level        INT        NOT NULL,
+    line         MEDIUMBLOB NOT NULL,
+    PRIMARY KEY (task_id, execution_id, seq)
+) ENGINE = InnoDB ROW_FORMAT = DYNAMIC DEFAULT CHARSET = utf8mb4;
+
 CREATE TABLE IF NOT EXISTS ax_jobs (
     id            BINARY(16)       NOT NULL,
     name          VARBINARY(250)   NOT NULL,

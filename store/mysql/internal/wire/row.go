@@ -13,15 +13,14 @@ import (
 
 // Row reads the columns of one row from left to right. The first error stays.
 type Row struct {
-	Cols []sql.RawBytes
-	Err  error
-
+	cols []sql.RawBytes
 	next int
+	err  error
 }
 
 func (r *Row) raw() []byte {
 	r.next++
-	return r.Cols[r.next-1]
+	return r.cols[r.next-1]
 }
 
 // Int reads a number; NULL is 0.
@@ -31,8 +30,8 @@ func (r *Row) Int() int64 {
 		return 0
 	}
 	n, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil && r.Err == nil {
-		r.Err = fmt.Errorf("column %d: %w", r.next, err)
+	if err != nil && r.err == nil {
+		r.err = fmt.Errorf("column %d: %w", r.next, err)
 	}
 	return n
 }
@@ -58,14 +57,11 @@ func (r *Row) ID() (id task.ID) {
 // Labels reads labels.
 func (r *Row) Labels() map[string]string {
 	labels, err := store.ParseLabels(r.Text())
-	if err != nil && r.Err == nil {
-		r.Err = err
+	if err != nil && r.err == nil {
+		r.err = err
 	}
 	return labels
 }
-
-// Reset begins the next row.
-func (r *Row) Reset() { r.next = 0 }
 
 // Mutable reads the changing part of a task.
 func (r *Row) Mutable() task.Mutable {

@@ -11,14 +11,15 @@ import (
 	"strings"
 
 	"github.com/ax-sched/ax"
+	"github.com/ax-sched/ax/store/mysql"
 	"github.com/ax-sched/ax/store/postgres"
 	"github.com/ax-sched/ax/store/sqlite"
 )
 
 // database is what --db names.
 type database struct {
-	path    string // of a SQLite file; "" for PostgreSQL
-	url     string // of PostgreSQL
+	path    string // of a SQLite file; "" for a server
+	url     string // of PostgreSQL, MySQL or MariaDB
 	unnamed bool   // nobody named it: it is the default
 }
 
@@ -66,10 +67,18 @@ func parseDSN(dsn string) (database, error) {
 		}
 		return database{url: dsn}, nil
 	case "mysql", "mariadb":
-		return database{}, usage("--db: MySQL and MariaDB are not in this release; " +
-			"use sqlite:PATH or postgres://...")
+		if _, err := url.Parse(dsn); err != nil || !strings.HasPrefix(rest, "//") {
+			return database{}, usage("--db: this is no URL; write mysql://USER@HOST:3306/NAME")
+		}
+		return database{url: dsn}, nil
 	}
-	return database{}, usage("--db: scheme %q is unknown; use sqlite:PATH or postgres://...", scheme)
+	return database{}, usage("--db: scheme %q is unknown; use sqlite:PATH, postgres://... or "+
+		"mysql://...", scheme)
+}
+
+// isMySQL reports whether the server is one of MySQL or MariaDB.
+func (d database) isMySQL() bool {
+	return strings.HasPrefix(d.url, "mysql:") || strings.HasPrefix(d.url, "mariadb:")
 }
 
 func sqliteDSN(path string) (database, error) {
@@ -113,6 +122,17 @@ func (d database) open(ctx context.Context) (ax.Store, error) {
 
 // openWith opens the database, and brings its schema up to date if that is wanted.
 func (d database) openWith(ctx context.Context, migrate bool) (ax.Store, error) {
+	if d.isMySQL() {
+		var opts []mysql.Option
+		if !migrate {
+			opts = append(opts, mysql.NoMigrate())
+		}
+		st, err := mysql.Open(ctx, d.url, opts...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", d, err)
+		}
+		return st, nil
+	}
 	if d.path == "" {
 		var opts []postgres.Option
 		if !migrate {

@@ -15,6 +15,8 @@ func TestDSN(t *testing.T) {
 		"sqlite:C:x.db":             {path: "C:x.db"},
 		"postgres://u:p@h:5432/n":   {url: "postgres://u:p@h:5432/n"},
 		"postgresql://h/n?a=b#frag": {url: "postgresql://h/n?a=b#frag"},
+		"mysql://u:p@h:3306/n":      {url: "mysql://u:p@h:3306/n"},
+		"mariadb://u@h/n":           {url: "mariadb://u@h/n"},
 	} {
 		if got, err := parseDSN(dsn); err != nil || got != want {
 			t.Errorf("%s: %+v, error %v; want %+v", dsn, got, err, want)
@@ -25,21 +27,26 @@ func TestDSN(t *testing.T) {
 // TestPasswordsAreNotPrinted: neither in the name of a database nor in an error.
 func TestPasswordsAreNotPrinted(t *testing.T) {
 	for _, dsn := range []string{"postgres://u:secret@h/n", "postgres://u@h/n?password=secret",
-		"postgresql://u:secret@h:5432/n?sslmode=disable"} {
+		"postgresql://u:secret@h:5432/n?sslmode=disable", "mysql://u:secret@h/n"} {
 		db, err := parseDSN(dsn)
 		if err != nil || strings.Contains(db.String(), "secret") || !strings.Contains(db.String(), "u") {
 			t.Errorf("%s prints as %s, error %v", dsn, db, err)
 		}
 	}
-	for _, dsn := range []string{"postgres:secret", "postgres://u:secret@h:port/n"} {
+	for _, dsn := range []string{"postgres:secret", "postgres://u:secret@h:port/n", "mysql:secret",
+		"mysql://u:secret@h:port/n"} {
 		if _, err := parseDSN(dsn); err == nil || strings.Contains(err.Error(), "secret") {
 			t.Errorf("%s: error %v", dsn, err)
 		}
 	}
 	// Nothing listens on port 1.
-	r := runAx(t, "", "tasks", "list", "--db", "postgres://u:secret@127.0.0.1:1/n?connect_timeout=5")
-	if r.code != 1 || strings.Contains(r.errs, "secret") || !strings.Contains(r.errs, "127.0.0.1") {
-		t.Errorf("%+v", r)
+	for _, dsn := range []string{"postgres://u:secret@127.0.0.1:1/n?connect_timeout=5",
+		"mysql://u:secret@127.0.0.1:1/n"} {
+		r := runAx(t, "", "tasks", "list", "--db", dsn)
+		if r.code != 1 || strings.Contains(r.errs, "secret") ||
+			!strings.Contains(r.errs, "127.0.0.1") {
+			t.Errorf("%s: %+v", dsn, r)
+		}
 	}
 }
 

@@ -7,10 +7,10 @@ func flagHelp() kong.Vars {
 	return kong.Vars{
 		"tasks": "List and show tasks; cancel, retry, trigger, resolve and reschedule them.",
 		"jobs":  "Apply, compare, export and list jobs; pause, resume and trigger them.",
-		"db": "sqlite:PATH or postgres://... (default: sqlite:/var/lib/ax/ax.db as root, " +
-			"else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
-		"dev_db": "sqlite:PATH or postgres://... (default: a new SQLite file in the temporary " +
-			"folder).",
+		"db": "sqlite:PATH, postgres://... or mysql://... (default: sqlite:/var/lib/ax/ax.db as " +
+			"root, else ax/ax.db in $XDG_STATE_HOME or ~/.local/state).",
+		"dev_db": "sqlite:PATH, postgres://... or mysql://... (default: a new SQLite file in the " +
+			"temporary folder).",
 		"keys_file": "Encrypt and show payloads with the keys of this file: one on a line, its id " +
 			"and 32 bytes in base64.",
 		"cron_lang": "en or zh (default: as $LC_ALL, $LC_MESSAGES or $LANG says).",

@@ -33,7 +33,8 @@ func testMain(m *testing.M) (code int, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	for _, v := range os.Environ() {
 		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "AX_") && name != "AX_GOLDEN" && name != "AX_TEST_POSTGRES_DSN" {
+		if strings.HasPrefix(name, "AX_") && name != "AX_GOLDEN" &&
+			!strings.HasPrefix(name, "AX_TEST_") {
 			os.Unsetenv(name) // flags of the program must come from the tests alone
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ax-sched/ax/store"
+	"github.com/ax-sched/ax/store/mysql"
 	"github.com/ax-sched/ax/store/postgres"
 	"github.com/ax-sched/ax/store/sqlite"
 
@@ -30,9 +31,12 @@ func (d database) version(ctx context.Context) (v store.SchemaVersion, err error
 	if err := d.exists(); err != nil {
 		return v, err
 	}
-	if d.path != "" {
+	switch {
+	case d.path != "":
 		v, err = sqlite.Status(d.path)
-	} else {
+	case d.isMySQL():
+		v, err = mysql.Status(ctx, d.url)
+	default:
 		v, err = postgres.Status(ctx, d.url)
 	}
 	if err != nil {
@@ -69,7 +73,8 @@ type migrateUpCmd struct {
 // Help shows an example.
 func (migrateUpCmd) Help() string {
 	return `Programs migrate when they open a database, unless they were told not to (NoMigrate).
-This does the same ahead of them, in one transaction; several at once are harmless. A SQLite file
+This does the same ahead of them, in one transaction (on MySQL and MariaDB
+in steps that can be repeated); several at once are harmless. A SQLite file
 that does not exist is made.
 
 Example: ax migrate up --db postgres://owner@db/shop
@@ -133,7 +138,7 @@ type migrateDumpCmd struct {
 
 // Help shows an example.
 func (migrateDumpCmd) Help() string {
-	return `For a person who applies it by hand, with psql or sqlite3. --db chooses the dialect; the
+	return `For a person who applies it by hand, with psql, sqlite3 or mysql. --db chooses the dialect; the
 database is not opened. Programs that open it afterwards find nothing to do.
 
 Example: ax migrate dump --db postgres: --schema ax | psql shop`
@@ -149,6 +154,10 @@ func (c *migrateDumpCmd) Run(a *app) error {
 	switch {
 	case c.From < 0:
 		return usage("--from is %d; use 0 or more", c.From)
+	case c.Schema != "" && db.isMySQL():
+		return usage("--schema is for PostgreSQL; with MySQL and MariaDB it is the database of --db")
+	case db.isMySQL():
+		script, err = mysql.Dump(c.From)
 	case db.path == "":
 		script, err = postgres.Dump(c.Schema, c.From)
 	case c.Schema != "":
@@ -170,6 +179,8 @@ func (c *migrateDumpCmd) dialect() (database, error) {
 		return database{}, nil
 	case "sqlite:":
 		return database{path: "ax.db"}, nil
+	case "mysql:", "mariadb:":
+		return database{url: c.DB}, nil
 	}
 	return c.parse()
 }

@@ -107,19 +107,22 @@ func (s *Store) deleteEnded(
 	return n, err
 }
 
-// pruneKept removes kept keys whose end has passed, at most limit of them, and says how many. Most
-// of the time there are none, so a read comes first.
+// pruneKept removes kept keys whose end has passed, at most limit of them, and says how many. What
+// another transaction holds is left for the next time.
 func (s *Store) pruneKept(ctx context.Context, f store.Fence, limit int) (n int, err error) {
 	err = s.tx(ctx, s.slow, f, func(c *conn) error {
-		found := false
+		n = 0
 		a := &args{}
 		a.Time(c.Now)
-		if err := c.Each(ctx, findOver, a, func(*row) { found = true }); err != nil || !found {
-			n = 0
+		a.Int(int64(limit))
+		var over []uniqueKey
+		err := c.Each(ctx, lockOver, a, func(r *row) {
+			over = append(over, uniqueKey{r.Text(), r.Text()})
+		})
+		if err != nil || len(over) == 0 {
 			return err
 		}
-		a.Int(int64(limit))
-		n, err = c.Exec(ctx, pruneKept, a)
+		n, err = c.Exec(ctx, pruneKept, keyArgs(over))
 		return err
 	})
 	return n, err

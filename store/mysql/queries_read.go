@@ -115,20 +115,28 @@ const (
 SELECT id, version FROM ax_tasks FORCE INDEX (PRIMARY)
  WHERE id IN ({?}) AND state IN (5, 8, 9, 10)
  ORDER BY id FOR UPDATE SKIP LOCKED`
-	// Without the index named, a small table is scanned, and rows of others are locked for a moment.
+	// A list in a condition would scan a small table, whatever index is named, and lock the rows of
+	// others for a moment.
 	pruneTasks verb = `
-DELETE d FROM ax_tasks d FORCE INDEX (PRIMARY) WHERE d.id IN ({?})`
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_tasks d FORCE INDEX (PRIMARY) ON d.id = n.id`
 	pruneSpecs verb = `
-DELETE d FROM ax_specs d FORCE INDEX (PRIMARY) WHERE d.id IN ({?})`
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_specs d FORCE INDEX (PRIMARY) ON d.id = n.id`
 	pruneHistory verb = `
-DELETE d FROM ax_history d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_history d FORCE INDEX (PRIMARY) ON d.task_id = n.id`
 	pruneNotes verb = `
-DELETE d FROM ax_progress d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_progress d FORCE INDEX (PRIMARY) ON d.task_id = n.id`
 	pruneLogs verb = `
-DELETE d FROM ax_logs d FORCE INDEX (PRIMARY) WHERE d.task_id IN ({?})`
-	findOver verb = `
-SELECT 1 FROM ax_kept_keys FORCE INDEX (ax_kept_keys_until)
- WHERE kept_until > 0 AND kept_until <= ? LIMIT 1`
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_logs d FORCE INDEX (PRIMARY) ON d.task_id = n.id`
+	lockOver verb = `
+SELECT kind, ukey FROM ax_kept_keys FORCE INDEX (ax_kept_keys_until)
+ WHERE kept_until > 0 AND kept_until <= ? ORDER BY kept_until LIMIT ? FOR UPDATE SKIP LOCKED`
 	pruneKept verb = `
-DELETE FROM ax_kept_keys WHERE kept_until > 0 AND kept_until <= ? ORDER BY kept_until LIMIT ?`
+DELETE d FROM (
+  SELECT kind, ukey FROM ax_kept_keys WHERE 1 = 0 UNION ALL {SELECT ?, ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_kept_keys d FORCE INDEX (PRIMARY) ON d.kind = n.kind AND d.ukey = n.ukey`
 )

@@ -73,18 +73,25 @@ SELECT id, version, state, execution_id, run_at, kind FROM ax_tasks
 
 // Overlap keys.
 const (
-	lockKeys verb = `SELECT okey, holder FROM ax_keys WHERE okey IN ({?}) FOR UPDATE`
+	lockKeys verb = `
+SELECT okey, holder FROM ax_keys FORCE INDEX (PRIMARY) WHERE okey IN ({?}) FOR UPDATE`
 	takeKeys verb = `INSERT INTO ax_keys (okey, holder) VALUES {(?, ?)}`
-	freeKeys verb = `DELETE FROM ax_keys WHERE {okey = ? AND holder = ?| OR }`
+	freeKeys verb = `
+DELETE d FROM (SELECT okey, holder FROM ax_keys WHERE 1 = 0 UNION ALL {SELECT ?, ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_keys d FORCE INDEX (PRIMARY) ON d.okey = n.okey
+ WHERE d.holder = n.holder`
 )
 
 // Unique keys: the live task of a (kind, key), and those that are kept beyond their task. The reads
 // for an answer have the task beside the key; it may have been deleted where the key is kept.
 const (
 	takeUnique verb = `INSERT INTO ax_unique (kind, ukey, id) VALUES {(?, ?, ?)}`
-	freeUnique verb = `DELETE FROM ax_unique WHERE id IN ({?})`
+	freeUnique verb = `
+DELETE d FROM (SELECT id FROM ax_specs WHERE 1 = 0 UNION ALL {SELECT ?| UNION ALL }) n
+  STRAIGHT_JOIN ax_unique d FORCE INDEX (ax_unique_id) ON d.id = n.id`
 	lockUnique verb = `
-SELECT kind, ukey, id FROM ax_unique WHERE {kind = ? AND ukey = ?| OR } FOR UPDATE`
+SELECT kind, ukey, id FROM ax_unique FORCE INDEX (PRIMARY)
+ WHERE {kind = ? AND ukey = ?| OR } FOR UPDATE`
 	findUnique verb = `
 SELECT u.kind, u.ukey, t.id, t.state, t.version, t.run_at
   FROM ax_unique u JOIN ax_tasks t ON t.id = u.id
@@ -165,7 +172,8 @@ UPDATE ax_jobs SET version = version + 1, updated_at = ?, paused_at = ?, paused_
  WHERE id = ? AND version = ? AND deleted_at = 0`
 	// lockCursors reads what decides about fires; moveCursor records what they did.
 	lockCursors verb = `
-SELECT id, version, last_fire FROM ax_jobs WHERE id IN ({?}) AND deleted_at = 0
+SELECT id, version, last_fire FROM ax_jobs FORCE INDEX (PRIMARY)
+ WHERE id IN ({?}) AND deleted_at = 0
  ORDER BY id FOR UPDATE`
 	moveCursor verb = `
 UPDATE ax_jobs SET last_fire = ?, last_task = ?, fires = fires + ? WHERE id = ?`

@@ -30,7 +30,8 @@ ON DUPLICATE KEY UPDATE seq = seq`
 	oldExecution wire.Verb = `
 SELECT execution_id FROM ax_logs WHERE task_id = ?
  GROUP BY execution_id ORDER BY execution_id DESC LIMIT 1 OFFSET ?`
-	dropLines wire.Verb = `DELETE FROM ax_logs WHERE task_id = ? AND execution_id <= ?`
+	dropLines wire.Verb = `
+DELETE d FROM ax_logs d FORCE INDEX (PRIMARY) WHERE d.task_id = ? AND d.execution_id <= ?`
 
 	readNotes wire.Verb = `
 SELECT task_id, execution_id, said_at, done, total, output FROM ax_progress

@@ -42,7 +42,7 @@ func driverForm(dsn string) (string, error) {
 	if err != nil || u.User == nil {
 		// The error would repeat the text, which may hold a password.
 		return "", &task.InputError{Field: "dsn",
-			Reason: "is no URL; write mysql://USER:PASSWORD@HOST:3306/DATABASE"}
+			Reason: "is no URL, or names no user; write mysql://USER:PASSWORD@HOST:3306/DATABASE"}
 	}
 	cfg := mysql.NewConfig()
 	cfg.User = u.User.Username()

@@ -170,6 +170,19 @@ func (c *conn) inTx(ctx context.Context, f store.Fence, fn func() error) error {
 	return err
 }
 
+// dirty runs fn in a transaction that sees what others have not committed, and takes it back.
+func (c *conn) dirty(ctx context.Context, fn func() error) error {
+	for _, text := range [...]string{"SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED",
+		"START TRANSACTION"} {
+		if _, err := c.Q.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	err := fn()
+	_, back := c.Q.ExecContext(context.WithoutCancel(ctx), "ROLLBACK")
+	return errors.Join(err, back)
+}
+
 // tx is inTx on a connection of the line, with repeats.
 func (s *Store) tx(ctx context.Context, l line, f store.Fence, fn func(c *conn) error) error {
 	return wire.Retry(ctx, func() error {

@@ -98,17 +98,17 @@ func (s *Store) insertBatch(ctx context.Context, calls []*insertCall) error {
 	return nil
 }
 
-// insertCalls inserts for callers with one fence. If a lock of a foreign transaction is in the
-// way, the calls are halved until it is found; it then waits alone.
+// insertCalls inserts for callers with one fence. Those whose key a foreign transaction holds are
+// put aside; if it is not seen which they are, the calls are halved until it is found.
 func (s *Store) insertCalls(ctx context.Context, calls []*insertCall) {
 	err := s.insertOn(ctx, s.flusher, calls)
 	switch {
 	case wire.Number(err) == wire.NumLockWait && len(calls) == 1:
 		calls[0].slow = true
 	case wire.Number(err) == wire.NumLockWait:
-		half := len(calls) / 2
-		s.insertCalls(ctx, calls[:half])
-		s.insertCalls(ctx, calls[half:])
+		for _, part := range s.withoutOpen(ctx, calls) {
+			s.insertCalls(ctx, part)
+		}
 	default:
 		for _, c := range calls {
 			c.err = err

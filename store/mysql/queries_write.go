@@ -101,6 +101,17 @@ SELECT u.kind, u.ukey, t.id, t.state, t.version, t.run_at
 SELECT k.kind, k.ukey, k.id, k.kept_until, t.state, t.version, t.run_at
   FROM ax_kept_keys k LEFT JOIN ax_tasks t ON t.id = k.id
  WHERE {k.kind = ? AND k.ukey = ?| OR }`
+	// Which keys there are, and which of them nobody holds: see openKeys.
+	seeUnique verb = `
+SELECT kind, ukey FROM ax_unique FORCE INDEX (PRIMARY) WHERE {kind = ? AND ukey = ?| OR }`
+	lockFreeUnique verb = `
+SELECT kind, ukey FROM ax_unique FORCE INDEX (PRIMARY) WHERE {kind = ? AND ukey = ?| OR }
+   FOR UPDATE SKIP LOCKED`
+	seeKept verb = `
+SELECT kind, ukey FROM ax_kept_keys FORCE INDEX (PRIMARY) WHERE {kind = ? AND ukey = ?| OR }`
+	lockFreeKept verb = `
+SELECT kind, ukey FROM ax_kept_keys FORCE INDEX (PRIMARY) WHERE {kind = ? AND ukey = ?| OR }
+   FOR UPDATE SKIP LOCKED`
 	// keepAgain keeps a key for another task, if its end has passed still.
 	keepAgain verb = `
 UPDATE ax_kept_keys SET id = ?, kept_until = ? WHERE kind = ? AND ukey = ? AND kept_until <= ?`

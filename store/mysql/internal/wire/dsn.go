@@ -26,6 +26,7 @@ func Parse(dsn string) (*mysql.Config, error) {
 			"write mysql://USER:PASSWORD@HOST:3306/DATABASE"}
 	}
 	cfg.MultiStatements = false
+	cfg.Logger = &mysql.NopLogger{} // what it would say comes as an error too
 	if cfg.ConnectionAttributes == "" {
 		cfg.ConnectionAttributes = "program_name:ax"
 	}

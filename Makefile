@@ -26,7 +26,7 @@ help: ## this list
 dev: ## a scheduler with sample tasks on a temporary SQLite file, for 20 s
 	$(GO) run ./cmd/ax dev --for 20s
 
-test: ## all tests, 500 simulation seeds; installs PostgreSQL if root and it is missing
+test: ## all tests, 500 simulation seeds; installs PostgreSQL and MariaDB if root and missing
 	AX_SIM_SEEDS=500 $(GO) test -shuffle=on -timeout=15m ./...
 
 check: ## gofmt, vet, go fix, staticcheck, deadcode, the rules of internal/lint

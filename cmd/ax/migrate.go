@@ -138,8 +138,8 @@ type migrateDumpCmd struct {
 
 // Help shows an example.
 func (migrateDumpCmd) Help() string {
-	return `For a person who applies it by hand, with psql, sqlite3 or mysql. --db chooses the dialect; the
-database is not opened. Programs that open it afterwards find nothing to do.
+	return `For a person who applies it by hand, with psql, sqlite3 or mysql. --db chooses the dialect;
+the database is not opened. Programs that open it afterwards find nothing to do.
 
 Example: ax migrate dump --db postgres: --schema ax | psql shop`
 }
@@ -155,7 +155,7 @@ func (c *migrateDumpCmd) Run(a *app) error {
 	case c.From < 0:
 		return usage("--from is %d; use 0 or more", c.From)
 	case c.Schema != "" && db.isMySQL():
-		return usage("--schema is for PostgreSQL; with MySQL and MariaDB it is the database of --db")
+		return usage("--schema is for PostgreSQL; MySQL and MariaDB have none in a database")
 	case db.isMySQL():
 		script, err = mysql.Dump(c.From)
 	case db.path == "":

@@ -370,4 +370,4 @@ func freePort() (int, error) {
 	return 0, last
 }
 
-var errForeign = errors.New("the server of " + dsnEnv + " is not ours to stop or start")
+var errForeign = errors.New("a server that the environment names is not ours to stop or start")

@@ -136,8 +136,8 @@ type answer struct {
 }
 
 // A foreign transaction holds a key, of a live task or one that is to stay taken, and stays open:
-// the insert that wants the same key waits, or gives up with its context; the others of its flush do
-// not wait for it.
+// the insert that wants the same key waits, or gives up with its context; the others of its
+// flush do not wait for it.
 func TestOpenKeyDelaysOnlyItself(t *testing.T) {
 	for name, unique := range map[string]task.Unique{"unique": 0, "kept": task.UniqueForever} {
 		for _, commits := range []bool{true, false} {
@@ -184,7 +184,8 @@ func TestOpenKeyDelaysOnlyItself(t *testing.T) {
 				if err := end(); err != nil {
 					t.Fatal(err)
 				}
-				if a := <-waits; a.err != nil || a.in[0].ID != want || a.in[0].Duplicate != commits {
+				if a := <-waits; a.err != nil || a.in[0].ID != want ||
+					a.in[0].Duplicate != commits {
 					t.Errorf("after its end: %+v; want task %s", a, want)
 				}
 			})

@@ -58,8 +58,8 @@ func (s *Store) withoutOpen(ctx context.Context, calls []*insertCall) [][]*inser
 	return [][]*insertCall{calls[:half], calls[half:]}
 }
 
-// openKeys returns those of the keys that others hold: what they have not committed yet is seen, but
-// cannot be locked.
+// openKeys returns those of the keys that others hold: what they have not committed yet is seen,
+// but cannot be locked.
 func (s *Store) openKeys(ctx context.Context, keys []uniqueKey) (map[uniqueKey]bool, error) {
 	open := make(map[uniqueKey]bool)
 	if len(keys) == 0 {

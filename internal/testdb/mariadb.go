@@ -224,7 +224,8 @@ func (s *MariaDB) launch() (*process, error) {
 		// Somebody's session, and the server, may have any zone and any mode.
 		"--default-time-zone=-03:30", "--character-set-server=latin1"}
 	if s.fast {
-		args = append(args, "--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite")
+		args = append(args, "--innodb-flush-log-at-trx-commit=0", "--skip-innodb-doublewrite",
+			"--sync-frm=OFF", "--innodb-flush-method=nosync")
 	}
 	cmd := exec.Command("sh", args...)
 	s.as.run(cmd)

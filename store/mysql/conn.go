@@ -15,10 +15,13 @@ import (
 // conn is a connection in the hands of one call.
 type conn struct {
 	wire.Conn
-	s *Store
+	s     *Store
+	marks []store.Fence // on a connection of the caller's pool: what to take back
 }
 
-func (s *Store) connOf(q wire.Querier) *conn { return &conn{wire.Conn{Q: q, Text: s.text}, s} }
+func (s *Store) connOf(q wire.Querier) *conn {
+	return &conn{Conn: wire.Conn{Q: q, Text: s.text}, s: s}
+}
 
 // text is a statement with its values and the prefix of this store's tables.
 func (s *Store) text(v verb, a *args) string {
@@ -59,7 +62,7 @@ func (s *Store) with(ctx context.Context, l line, fn func(c *conn) error) (err e
 	if wire.Number(err) == wire.NumReadOnly {
 		drop(sc) // a primary that became a replica: the next connection may find the new primary
 	}
-	return errors.Join(err, s.giveBack(ctx, sc))
+	return errors.Join(err, s.giveBack(ctx, sc, c.marks))
 }
 
 // drop makes the pool forget a connection, which ends its session.
@@ -99,11 +102,17 @@ func (s *Store) borrow(ctx context.Context, sc *sql.Conn) error {
 }
 
 // giveBack returns a connection to its pool as it was.
-func (s *Store) giveBack(ctx context.Context, sc *sql.Conn) error {
+func (s *Store) giveBack(ctx context.Context, sc *sql.Conn, marks []store.Fence) error {
 	if !s.own {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		if _, err := sc.ExecContext(ctx, restoreSettings); err != nil {
+		_, err := sc.ExecContext(ctx, restoreSettings)
+		for _, f := range marks {
+			if err == nil {
+				_, err = sc.ExecContext(ctx, s.text(dropMarks, s.markArgs(f, false)))
+			}
+		}
+		if err != nil {
 			drop(sc)
 		}
 	}

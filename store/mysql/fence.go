@@ -119,6 +119,9 @@ func (c *conn) mark(ctx context.Context, f store.Fence) error {
 			return err
 		}
 	}
+	if own == nil {
+		c.marks = append(c.marks, f)
+	}
 	err := c.Each(ctx, takeMark, c.s.markArgs(f, true), func(*row) {})
 	if err == nil && own != nil {
 		own.fence = f
@@ -146,12 +149,8 @@ func (s *Store) markArgs(f store.Fence, numbered bool) *args {
 // anybody's by now.
 func (s *Store) endHolders(ctx context.Context, f store.Fence) error {
 	err := s.with(ctx, s.readers, func(c *conn) error {
-		var ids []int64
-		if err := c.Each(ctx, findMarks, s.markArgs(f, false), func(r *row) {
-			if id := r.Int(); id != 0 {
-				ids = append(ids, id)
-			}
-		}); err != nil {
+		ids, err := c.marked(ctx, f)
+		if err != nil {
 			return err
 		}
 		for _, id := range ids {
@@ -168,4 +167,14 @@ func (s *Store) endHolders(ctx context.Context, f store.Fence) error {
 		return fmt.Errorf("end the sessions that hold the token: %w", err)
 	}
 	return nil
+}
+
+// marked returns the numbers of the sessions that are known by a fence.
+func (c *conn) marked(ctx context.Context, f store.Fence) (ids []int64, err error) {
+	err = c.Each(ctx, findMarks, c.s.markArgs(f, false), func(r *row) {
+		if id := r.Int(); id != 0 {
+			ids = append(ids, id)
+		}
+	})
+	return ids, err
 }

@@ -196,8 +196,35 @@ func TestOpenKeyDelaysOnlyItself(t *testing.T) {
 // A leader that was stopped in the middle of a write holds its fence; the next one gets it, and
 // what the first one had written is gone.
 func TestInstallEndsAStuckHolder(t *testing.T) {
-	dsn := testdb.MySQL(t)
-	first, second := openStore(t, dsn), openStore(t, dsn)
+	t.Run("own", func(t *testing.T) {
+		dsn := testdb.MySQL(t)
+		endsAStuckHolder(t, openStore(t, dsn), openStore(t, dsn))
+	})
+	t.Run("over a handle", func(t *testing.T) {
+		dsn := testdb.MySQL(t)
+		db := handle(t, dsn)
+		first, err := mysql.New(t.Context(), db)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		endsAStuckHolder(t, first, openStore(t, dsn))
+		// A session of the handle is not known by a fence when it is given back.
+		f := store.Fence{Partition: 8}
+		if f.Token, err = first.Install(t.Context(), f.Partition, 0, "me"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := first.Apply(t.Context(), f, nil); err != nil {
+			t.Fatal(err)
+		}
+		if ids, err := mysql.Marked(soon(t), first, f); err != nil || len(ids) != 0 {
+			t.Errorf("sessions %v, %v", ids, err)
+		}
+	})
+}
+
+func endsAStuckHolder(t *testing.T, first, second *mysql.Store) {
+	t.Helper()
 	if _, err := first.Install(t.Context(), 7, 0, "first"); err != nil {
 		t.Fatal(err)
 	}
@@ -222,9 +249,15 @@ func TestInstallEndsAStuckHolder(t *testing.T) {
 		store.ErrFenced) {
 		t.Errorf("the stopped leader goes on: %v", err)
 	}
-	// The connections of the new leader are not found under the old token.
-	if _, err := second.Apply(soon(t), store.Fence{Partition: 7, Token: 2}, nil); err != nil {
+	// The connections of the new leader are found under its own token alone.
+	next := store.Fence{Partition: 7, Token: 2}
+	if _, err := second.Apply(soon(t), next, nil); err != nil {
 		t.Error(err)
+	}
+	ids, err := mysql.Marked(soon(t), second, next)
+	old, oldErr := mysql.Marked(soon(t), second, store.Fence{Partition: 7, Token: 1})
+	if err != nil || oldErr != nil || len(ids) != 1 || slices.Contains(old, ids[0]) {
+		t.Errorf("sessions %v of the new token, %v of the old one; %v, %v", ids, old, err, oldErr)
 	}
 }
 

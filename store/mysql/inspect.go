@@ -44,11 +44,11 @@ func (s *Store) prepareSchema(ctx context.Context, o options) (err error) {
 
 // writable refuses a server that says of itself that it is not.
 func writable(ctx context.Context, sc *sql.Conn) error {
-	var off bool
-	if err := sc.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&off); err != nil {
+	var is string // a number, or a word where there are more than two
+	if err := sc.QueryRowContext(ctx, "SELECT @@global.read_only").Scan(&is); err != nil {
 		return err
 	}
-	if off {
+	if is != "0" && is != "OFF" {
 		return fmt.Errorf("%w: connect to the primary", store.ErrReadOnly)
 	}
 	return nil

@@ -31,6 +31,9 @@ SELECT CASE {WHEN get_lock(concat('ax', left(md5(concat(database(), ?)), 20), ?)
        END`
 	findMarks verb = `
 {SELECT is_used_lock(concat('ax', left(md5(concat(database(), ?)), 20), ?))| UNION ALL }`
+	// releaseMarks is for sessions of the store's own, dropMarks for those of a caller.
 	releaseMarks verb = `SELECT release_all_locks()`
-	endSession   verb = `KILL CONNECTION ?`
+	dropMarks    verb = `
+DO {release_lock(concat('ax', left(md5(concat(database(), ?)), 20), ?))}`
+	endSession verb = `KILL CONNECTION ?`
 )

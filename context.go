@@ -6,7 +6,6 @@ import (
 	"log/slog"
 
 	"github.com/ax-sched/ax/internal/complete"
-	"github.com/ax-sched/ax/internal/kinds"
 	"github.com/ax-sched/ax/internal/notes"
 	"github.com/ax-sched/ax/seal"
 	"github.com/ax-sched/ax/task"
@@ -80,7 +79,7 @@ func (s *Scheduler) call(ctx context.Context, t *task.Task) (r task.Report) {
 		return task.Report{Outcome: task.OutReleased, Error: "no handler here"}
 	}
 	own, err := seen(t), error(nil)
-	if own.Payload, err = kinds.Open(s.cfg.Seal, t); err != nil {
+	if own.Payload, err = s.kinds.Open(s.cfg.Seal, t, s.cfg.Logger); err != nil {
 		return complete.Report(err)
 	}
 	now := &running{task: own, row: t, log: s.cfg.Logger, store: s.store}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -227,8 +228,9 @@ func TestSealedJobPutAgain(t *testing.T) {
 	})
 }
 
-// TestSealedWithoutKey: a payload that cannot be opened fails its own attempts and nothing else.
-// The key may come later; damage stays.
+// TestSealedWithoutKey: a payload that cannot be opened holds up its own task and nothing else. A
+// key may come later, so it costs no retry, and what may be called once only is called then; the
+// log says it once. Damage stays.
 func TestSealedWithoutKey(t *testing.T) {
 	k1, k2 := sealKey("k1", 1), sealKey("k2", 2)
 	synctest.Test(t, func(t *testing.T) {
@@ -238,12 +240,16 @@ func TestSealedWithoutKey(t *testing.T) {
 			must(t, a.Handle("k", p.handle, ax.Retry(retry.Policy{Kind: retry.Fixed,
 				DelayMS: 60_000})))
 			must(t, a.Handle("other", p.handle))
+			must(t, a.Handle("once", p.handle, ax.AtMostOnce()))
 		}
 		// These three are in the table before somebody runs, so one claim takes them together.
 		old, err := ax.New(st, ax.Config{Clock: time.Now, Logger: quiet, Seed: 7, Seal: box(t, k1)})
 		must(t, err)
 		sealed, err := old.Submit(t.Context(), ax.NewTask{Kind: "k", Key: "sealed",
 			Payload: []byte("a")})
+		must(t, err)
+		once, err := old.Submit(t.Context(), ax.NewTask{Kind: "once", Key: "once",
+			Payload: []byte("c")})
 		must(t, err)
 		row, err := st.Tasks(t.Context(), []task.ID{sealed.ID})
 		must(t, err)
@@ -256,23 +262,31 @@ func TestSealedWithoutKey(t *testing.T) {
 		must(t, err)
 
 		for i, b := range []*seal.Box{nil, box(t, k2)} {
-			x := start(t, st, ax.Config{Seal: b, Seed: uint64(i + 1)}, setup)
-			got, err := x.Get(t.Context(), sealed.ID)
-			if err != nil || got.State != task.Scheduled || got.Failures != i+1 ||
-				got.Error != `payload: sealed with key "k1", which this process does not have` ||
-				!seal.Sealed(got.Payload) {
-				t.Errorf("start %d: %s after %d failures: %q, %v", i, got.State, got.Failures, got.Error,
-					err)
+			var log bytes.Buffer
+			x := start(t, st, ax.Config{Seal: b, Seed: uint64(i + 1),
+				Logger: slog.New(slog.NewTextHandler(&log, nil))}, setup)
+			time.Sleep(50 * time.Second)
+			for _, id := range []ax.ID{sealed.ID, once.ID} {
+				got, err := x.Get(t.Context(), id)
+				if err != nil || got.State != task.Scheduled || got.Failures != 0 ||
+					got.LastOutcome != task.OutSnoozed || got.Attempt < 2 ||
+					got.Error != `payload: sealed with key "k1", which this process does not have` ||
+					!seal.Sealed(got.Payload) {
+					t.Errorf("start %d: %s after attempt %d and %d failures: %q, %v", i, got.State,
+						got.Attempt, got.Failures, got.Error, err)
+				}
 			}
 			if p.of("plain") != "b" || p.of("sealed") != "" {
 				t.Errorf("start %d: handlers got %v", i, p.got)
 			}
 			x.stop()
-			time.Sleep(time.Minute)
+			if n := strings.Count(log.String(), "cannot be opened here"); n != 1 {
+				t.Errorf("start %d: %d warnings in\n%s", i, n, &log)
+			}
 		}
 		x := start(t, st, ax.Config{Seal: box(t, k2, k1), Seed: 3}, setup)
 		time.Sleep(time.Minute)
-		if p.of("sealed") != "a" {
+		if p.of("sealed") != "a" || p.of("once") != "c" {
 			t.Errorf("with the key: %v", p.got)
 		}
 		must(t, x.Retry(t.Context(), damaged[0].ID, ax.By{}))

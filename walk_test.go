@@ -41,7 +41,10 @@ func bubble(t *testing.T, cfg ax.Config, setup func(*ax.Scheduler), f func(*fixt
 // start runs a scheduler on st until stop.
 func start(t *testing.T, st *memory.Store, cfg ax.Config, setup func(*ax.Scheduler)) *fixture {
 	t.Helper()
-	cfg.Clock, cfg.Logger = time.Now, quiet
+	cfg.Clock = time.Now
+	if cfg.Logger == nil {
+		cfg.Logger = quiet
+	}
 	cfg.Seed = max(cfg.Seed, 1) // two processes of one test need two seeds
 	a, err := ax.New(st, cfg)
 	if err != nil {

@@ -39,6 +39,10 @@ func flagHelp() kong.Vars {
 			"later.",
 		"resolve_as": "rerun: run it again, in the same run; succeeded: it has done its work; dead: " +
 			"give it up.",
+		"trigger_again": "Also tasks that are SUCCEEDED or HELD: they do their work once more.",
+		"act_since": "Many: those whose state has changed since then: 2h is two hours ago; or a time " +
+			"such as 2030-01-31T22:00:00Z.",
+		"act_until":     "Many: those whose state has not changed since then; as --since.",
 		"reschedule_at": "When they are due, such as 2030-01-31T22:00:00Z, or 2h from now.",
 		"list_state":    "Only these states, in any case: SCHEDULED, RUNNING, DEAD and so on.",
 		"jobs_file":     "YAML or JSON; - is standard input.",

@@ -59,7 +59,7 @@ func execute(args []string, out, errs io.Writer) int {
 	}
 	parsed, err := k.Parse(args)
 	if err != nil {
-		return fail(errs, &usageError{fmt.Errorf("%w (ax --help shows how)", err)})
+		return fail(errs, &usageError{fmt.Errorf("%w (%s --help shows how)", err, addressed(err))})
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -71,6 +71,19 @@ func execute(args []string, out, errs io.Writer) int {
 		return fail(errs, err)
 	}
 	return 0
+}
+
+// addressed names the command that a line was about, as far as it could be read.
+func addressed(err error) string {
+	name := "ax"
+	if p := (*kong.ParseError)(nil); errors.As(err, &p) {
+		for _, n := range p.Context.Path {
+			if n.Command != nil {
+				name += " " + n.Command.Name
+			}
+		}
+	}
+	return name
 }
 
 // jobsEnv is what ax jobs is given.

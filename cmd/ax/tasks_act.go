@@ -43,19 +43,25 @@ func (tasksRetryCmd) Help() string {
 	return `For tasks that are DEAD, CANCELED or SKIPPED: they become due at once, in a new run with
 all their retries. By filter: those that are DEAD, unless --state says otherwise.
 
-Example: ax tasks retry --kind mail --dry-run --reason 'the mail server is back'
+Example: ax tasks retry --kind mail --since 2h --reason 'the mail server is back'
 ` + manyHelp
 }
 
 // Run retries.
 func (c *tasksRetryCmd) Run(a *app) error { return c.run(a, retryVerb, (*ax.Scheduler).Retry) }
 
-type tasksTriggerCmd struct{ actFlags }
+type tasksTriggerCmd struct {
+	actFlags
+	Again bool `env:"-" help:"${trigger_again}"`
+}
 
 // Help shows an example.
 func (tasksTriggerCmd) Help() string {
 	return `For all tasks but those that run. One that has ended begins a new run. By filter: those
 that are SCHEDULED, unless --state says otherwise.
+
+A task that is SUCCEEDED has done its work, and one that is HELD may have: they are refused without
+--again, which does the work once more. To decide about HELD use resolve.
 
 Example: ax tasks trigger 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the customer waits'
 ` + manyHelp
@@ -63,7 +69,41 @@ Example: ax tasks trigger 0193a5b0-7c1e-7d3f-8a60-2b9d4c5e6f70 --reason 'the cus
 
 // Run triggers.
 func (c *tasksTriggerCmd) Run(a *app) error {
-	return c.run(a, triggerVerb, (*ax.Scheduler).Trigger)
+	if states, err := parseStates(c.State); err == nil && !c.Again {
+		for _, s := range states {
+			if why := twice(s); why != "" {
+				return usage("--state: %s: %s", s, why)
+			}
+		}
+	}
+	return c.run(a, triggerVerb, c.trigger)
+}
+
+// trigger looks at the task first: one that was found waiting may have ended meanwhile. A task that
+// succeeds between the look and the act runs again all the same, as by a trigger that came later.
+func (c *tasksTriggerCmd) trigger(s *ax.Scheduler, ctx context.Context, id ax.ID, by ax.By) error {
+	if !c.Again {
+		t, err := s.Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if why := twice(t.State); why != "" {
+			return fmt.Errorf("trigger task %s: it is %s: %s", id, t.State, why)
+		}
+	}
+	return s.Trigger(ctx, id, by)
+}
+
+// twice says why running a task in the state may repeat its work, or "".
+func twice(s task.State) string {
+	switch s {
+	case task.Succeeded:
+		return "it has done its work; --again does it once more"
+	case task.Held:
+		return "it may have done its work: look first, then use resolve; --again runs it without a " +
+			"decision"
+	}
+	return ""
 }
 
 type tasksResolveCmd struct {

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
+	"time"
 
 	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/show"
@@ -15,10 +17,13 @@ import (
 type actFlags struct {
 	dbFlag
 	ID     string   `arg:"" optional:"" help:"The task's id; without it the filter chooses."`
-	Reason string   `env:"-" required:"" help:"Why; it goes to the history."`
+	Reason string   `env:"-" help:"Why; it goes to the history. Required, but not by --dry-run."`
 	State  []string `env:"-" placeholder:"STATE" help:"Many: those in these states."`
 	Kind   string   `env:"-" help:"Many: those of this kind."`
+	Key    string   `env:"-" help:"Many: those with this key."`
 	Job    string   `env:"-" help:"Many: the fires of this job."`
+	Since  string   `env:"-" placeholder:"TIME" help:"${act_since}"`
+	Until  string   `env:"-" placeholder:"TIME" help:"${act_until}"`
 	DryRun bool     `env:"-" help:"Many: only count them and show some."`
 	JSON   bool     `help:"Print JSON."`
 }
@@ -56,27 +61,63 @@ func (v verb) states(names []string) ([]task.State, error) {
 
 // run acts on the task with the id, or on all that the filter finds.
 func (c *actFlags) run(a *app, v verb, do act) error {
-	many := c.Kind != "" || c.Job != "" || len(c.State) > 0
+	chosen := c.Kind != "" || c.Key != "" || c.Job != "" || len(c.State) > 0
+	many := chosen || c.Since != "" || c.Until != ""
 	switch {
-	case strings.TrimSpace(c.Reason) == "":
-		return usage("--reason is empty; say why, it goes to the history")
-	case c.ID == "" && !many:
-		return usage("give a task's id, or choose by --state, --kind or --job")
+	case strings.TrimSpace(c.Reason) == "" && !c.DryRun:
+		return usage("--reason is missing; say why, it goes to the history")
+	case c.ID == "" && !chosen:
+		return usage("give a task's id, or choose by --state, --kind, --key or --job")
 	case c.ID != "" && (many || c.DryRun):
-		return usage("give a task's id or a filter, not both")
+		return usage("give a task's id or a filter, not both; --dry-run is for filters")
 	case many:
 		states, err := v.states(c.State)
 		if err != nil {
 			return err
 		}
-		f := ax.Filter{Kind: c.Kind, Job: c.Job, States: states}
-		return c.with(a, func(s *ax.Scheduler) error { return c.runMany(a, s, f, do) })
+		w, err := c.window(time.Now())
+		if err != nil {
+			return err
+		}
+		f := ax.Filter{Kind: c.Kind, Key: c.Key, Job: c.Job, States: states}
+		return c.with(a, func(s *ax.Scheduler) error { return c.runMany(a, s, f, w, do) })
 	}
 	id, err := parseID(c.ID)
 	if err != nil {
 		return err
 	}
 	return c.with(a, func(s *ax.Scheduler) error { return c.runOne(a, s, id, do) })
+}
+
+// window is when a task has last changed its state: of one that has ended, when it did.
+type window struct{ since, until task.Time }
+
+func (w window) has(t *task.Task) bool { return w.since <= t.UpdatedAt && t.UpdatedAt < w.until }
+
+// window reads --since and --until.
+func (c *actFlags) window(now time.Time) (w window, err error) {
+	if w.since, err = past("--since", c.Since, now, 0); err == nil {
+		w.until, err = past("--until", c.Until, now, math.MaxInt64)
+	}
+	if err == nil && w.since >= w.until {
+		err = usage("--since %s is not before --until %s", c.Since, c.Until)
+	}
+	return w, err
+}
+
+// past reads a time, or a duration back from now.
+func past(flag, text string, now time.Time, usual task.Time) (task.Time, error) {
+	if text == "" {
+		return usual, nil
+	}
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return task.FromGo(at), nil
+	}
+	if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return task.FromGo(now.Add(-d)), nil
+	}
+	return 0, usage("%s: %q is no time such as 2030-01-31T22:00:00Z, and no duration back from now "+
+		"such as 2h", flag, text)
 }
 
 func (c *actFlags) by() ax.By { return ax.By{Actor: actor(), Reason: c.Reason} }
@@ -125,7 +166,7 @@ type refusedJSON struct {
 
 // runMany finds all tasks first, because the act moves them out of what the filter finds, then
 // acts on one after the other. What is refused stops nothing.
-func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, do act) error {
+func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, w window, do act) error {
 	out := manyJSON{DryRun: c.DryRun, Sample: []show.Task{}, Refused: []refusedJSON{}}
 	var ids []ax.ID
 	var sample []task.Task
@@ -135,6 +176,9 @@ func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, do act) error {
 			return err
 		}
 		for i := range rows {
+			if !w.has(&rows[i]) {
+				continue
+			}
 			ids = append(ids, rows[i].ID)
 			if len(sample) < sampleSize {
 				sample, out.Sample = append(sample, rows[i]), append(out.Sample, show.Row(&rows[i]))

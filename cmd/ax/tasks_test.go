@@ -1,15 +1,18 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ax-sched/ax"
 	"github.com/ax-sched/ax/internal/complete"
 	"github.com/ax-sched/ax/internal/show"
 	"github.com/ax-sched/ax/store/sqlite"
@@ -66,13 +69,13 @@ func TestNoVariableActs(t *testing.T) {
 	for name, value := range map[string]string{"AX_DB": "sqlite:ax.db", "AX_JSON": "true",
 		"AX_STATE": "dead", "AX_KIND": "mail", "AX_KEY": "4711", "AX_JOB": "night",
 		"AX_BEFORE": "00000000-0000-7000-8000-000000000002", "AX_REASON": "variable",
-		"AX_DRY_RUN": "true", "AX_AS": "dead", "AX_RUN_AT": "2h"} {
+		"AX_DRY_RUN": "true", "AX_AGAIN": "true", "AX_SINCE": "1h", "AX_UNTIL": "1h", "AX_AS": "dead", "AX_RUN_AT": "2h"} {
 		t.Setenv(name, value)
 	}
 	const id = "00000000-0000-7000-8000-000000000001"
 	for want, args := range map[string][]string{
 		"choose by --state":       {"cancel", "--reason", "r"},
-		"missing flags: --reason": {"cancel", id},
+		"--reason is missing":     {"cancel", id},
 		"missing flags: --as":     {"resolve", id, "--reason", "r"},
 		"missing flags: --run-at": {"reschedule", id, "--reason", "r"},
 	} {
@@ -156,5 +159,77 @@ func TestMissingDefault(t *testing.T) {
 	if _, err := d.openExisting(t.Context()); err == nil ||
 		!strings.HasSuffix(err.Error(), "that is the default: give --db or AX_DB") {
 		t.Errorf("the default: %v", err)
+	}
+}
+
+// endedAndHeld makes a database with a task that has succeeded and one that is held.
+func endedAndHeld(t *testing.T, path string) (ended, held ax.ID) {
+	t.Helper()
+	st, err := sqlite.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	s, err := ax.New(st, ax.Config{Grace: time.Millisecond,
+		Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := make(chan struct{}, 2)
+	err = errors.Join(
+		s.Handle("mail", func(context.Context, *ax.Task) error { begun <- struct{}{}; return nil }),
+		s.Handle("charge", func(ctx context.Context, _ *ax.Task) error {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		}, ax.AtMostOnce()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]ax.ID{}
+	for _, kind := range []string{"mail", "charge"} {
+		res, err := s.Submit(t.Context(), ax.NewTask{Kind: kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids[kind] = res.ID
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.Run(ctx) }()
+	<-begun
+	<-begun
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return ids["mail"], ids["charge"]
+}
+
+// TestTriggerAgain: the program runs work that is done, or may be, only if it is told so.
+func TestTriggerAgain(t *testing.T) {
+	dir := t.TempDir()
+	ended, held := endedAndHeld(t, filepath.Join(dir, "ax.db"))
+	trigger := func(args ...string) result {
+		return runAx(t, dir, append([]string{"tasks", "trigger", "--db", "sqlite:ax.db", "--reason",
+			"r"}, args...)...)
+	}
+	for _, c := range []struct {
+		id   ax.ID
+		want string
+	}{
+		{ended, "it is SUCCEEDED: it has done its work; --again does it once more"},
+		{held, "it is HELD: it may have done its work: look first, then use resolve; --again"},
+	} {
+		if r := trigger(c.id.String()); r.code != 1 || !strings.Contains(r.errs, c.want) {
+			t.Errorf("%+v; want %s", r, c.want)
+		}
+		if r := trigger("--again", c.id.String()); r.code != 0 ||
+			!strings.Contains(r.out, "is SCHEDULED") {
+			t.Errorf("with --again: %+v", r)
+		}
+	}
+	if r := trigger("--kind", "mail"); r.out != "1 of 1 tasks done\n" {
+		t.Errorf("by filter: %+v", r)
 	}
 }

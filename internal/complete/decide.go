@@ -125,7 +125,10 @@ func ended(tr *task.Transition, r task.Report, t *task.Task, p Policy, now task.
 		again(tr, r, t, p, now, rnd)
 	case o == task.OutSnoozed:
 		m.RunAt, m.RunIn = task.StoreNow, r.Delay
-		tr.Then(task.Snooze, 0, "")
+		if r.Error != "" {
+			m.Error = r.Error // why it has to wait
+		}
+		tr.Then(task.Snooze, 0, r.Error)
 	case o == task.OutReleased && r.Interrupted && p.once():
 		m.Error = r.Error
 		hold(tr, task.Interrupted, r.Error)

@@ -20,9 +20,10 @@ type By struct {
 // is nothing to do, or an error that matches ErrConflict or names a field.
 type Act func(t *task.Task, by By) (*task.Transition, error)
 
-// refuse says what the verb takes, and what does fit the task as it is.
+// refuse says what the verb takes, and what does fit the task as it is. No advice leads to work
+// being done again without saying so: who reads it may be the second of two who decide.
 func refuse(t *task.Task, verb, takes string) (*task.Transition, error) {
-	fix := "use trigger" // of PENDING, SCHEDULED and SUCCEEDED
+	fix := "use trigger" // of PENDING and SCHEDULED
 	switch {
 	case t.State.Live():
 		fix = "wait for its end, or cancel it"
@@ -30,8 +31,14 @@ func refuse(t *task.Task, verb, takes string) (*task.Transition, error) {
 		fix = "use resolve"
 	case verb == "cancel":
 		fix = "nothing is left to cancel"
-	case t.State.Final() && t.State != task.Succeeded:
-		fix = "use retry"
+	case verb == "resolve" && t.State.Final():
+		fix = "it was settled already, and nothing is left to decide"
+	case verb == "resolve":
+		fix = "it waits to run; use cancel if it must not"
+	case t.State == task.Succeeded:
+		fix = "it has done its work; trigger would do it once more"
+	case t.State.Final():
+		fix = "use retry, which runs it again"
 	}
 	return nil, fmt.Errorf("it is %s: %w: %s takes %s; %s", t.State, ErrConflict, verb, takes, fix)
 }

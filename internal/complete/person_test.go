@@ -75,6 +75,25 @@ func TestActs(t *testing.T) {
 	}
 }
 
+const doneAlready = "it has done its work; trigger would do it once more"
+
+// TestNothingIsLeftToDecide: who resolves a task that a late report or a colleague has settled is
+// not led to run it again, whatever its end was.
+func TestNothingIsLeftToDecide(t *testing.T) {
+	for _, s := range task.States() {
+		if !s.Final() {
+			continue
+		}
+		for _, a := range []Answer{Rerun, Succeeded, GiveUp} {
+			_, err := Resolve(a)(row(s), ana)
+			if err == nil || !strings.HasSuffix(err.Error(),
+				"resolve takes HELD; it was settled already, and nothing is left to decide") {
+				t.Errorf("%s of %s: %v", a, s, err)
+			}
+		}
+	}
+}
+
 // TestRefusalsSayTheFix: what the verb takes, and a verb that does take the task as it is.
 func TestRefusalsSayTheFix(t *testing.T) {
 	takes := map[string]map[task.State]string{}
@@ -88,21 +107,29 @@ func TestRefusalsSayTheFix(t *testing.T) {
 				continue
 			}
 			_, err := a.act(row(s), ana)
-			for _, fix := range []string{"trigger", "retry", "resolve", "reschedule"} {
+			for _, fix := range []string{"trigger", "retry", "resolve", "reschedule", "cancel"} {
 				if strings.Contains(err.Error(), "use "+fix) && takes[fix][s] == "" {
 					t.Errorf("%s of %s advises a verb that refuses too: %v", a.name, s, err)
 				}
 			}
 		}
 	}
-	for want, act := range map[string]Act{
-		"retry takes DEAD, CANCELED and SKIPPED; use trigger":        Redrive,
-		"reschedule takes SCHEDULED; use trigger":                    Reschedule(storeNow),
-		"resolve takes HELD; use trigger":                            Resolve(Rerun),
-		"cancel takes what has not ended; nothing is left to cancel": CancelBy,
+	for _, c := range []struct {
+		state task.State
+		act   Act
+		want  string
+	}{
+		{task.Succeeded, Redrive, "retry takes DEAD, CANCELED and SKIPPED; " + doneAlready},
+		{task.Succeeded, Reschedule(storeNow), "reschedule takes SCHEDULED; " + doneAlready},
+		{task.Succeeded, CancelBy,
+			"cancel takes what has not ended; nothing is left to cancel"},
+		{task.Scheduled, Resolve(Succeeded),
+			"resolve takes HELD; it waits to run; use cancel if it must not"},
+		{task.Dead, Reschedule(storeNow),
+			"reschedule takes SCHEDULED; use retry, which runs it again"},
 	} {
-		if _, err := act(row(task.Succeeded), ana); !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("%v; want %s", err, want)
+		if _, err := c.act(row(c.state), ana); !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("%v; want %s", err, c.want)
 		}
 	}
 	want := "trigger takes all but DISPATCHING and RUNNING; wait for its end, or cancel it"

@@ -14,7 +14,7 @@ type Steer struct {
 	Outcome  task.Outcome
 	Delay    time.Duration
 	HasDelay bool
-	Err      error // of a snooze and a release nil
+	Err      error // of a snooze and a release that a handler asks for nil
 }
 
 func (e *Steer) Error() string {
@@ -44,6 +44,9 @@ func Report(err error) task.Report {
 	var s *Steer
 	if errors.As(err, &s) {
 		r.Outcome, r.Delay, r.HasDelay = s.Outcome, s.Delay, s.HasDelay
+		if s.Outcome == task.OutSnoozed && s.Err == nil {
+			r.Error = "" // a wish, and no error
+		}
 	}
 	return r
 }

@@ -223,7 +223,7 @@ func (e *Engine) notable(t *task.Task) {
 	default:
 		return
 	}
-	e.cfg.Logger.Info(words, "task_id", t.ID.String(), "kind", t.Kind, "key", t.Key,
+	e.cfg.Logger.Warn(words, "task_id", t.ID.String(), "kind", t.Kind, "key", t.Key,
 		"attempt", t.Attempt, "reason", t.Reason.String(), "error", t.Error)
 }
 

@@ -46,6 +46,8 @@ type Set[H any] struct {
 	m     map[string]*Kind[H]
 	other map[string]complete.Policy // of kinds whose handlers are elsewhere
 	err   error
+
+	told sync.Map // what Open has warned of
 }
 
 // New returns an empty set; base is the policy where nothing else is said.

@@ -135,7 +135,7 @@ func (s *Scheduler) PutJob(ctx context.Context, spec JobSpec) error {
 // DeleteJob ends a job, or returns [ErrNotFound]. Tasks of its fires remain.
 func (s *Scheduler) DeleteJob(ctx context.Context, name string) error {
 	if err := s.store.DeleteJob(ctx, name); err != nil {
-		return fmt.Errorf("delete job %q: %w", name, err)
+		return err // the stores say whose it is
 	}
 	s.engine.Load().JobsChanged()
 	return nil
@@ -168,23 +168,22 @@ type JobRun = trigger.Run
 // The task has the job's overlap key, so with [Skip] it does not run beside another.
 func (s *Scheduler) TriggerJob(ctx context.Context, name string, run JobRun, by By) (Result,
 	error) {
-	t, err := s.desk().Manual(ctx, act(name, by), run, s.newID())
+	d, who := s.desk(), act(name, by)
+	t, err := d.Manual(ctx, who, run, s.newID())
 	if err != nil {
 		return Result{}, err
 	}
 	if run.Payload != nil {
 		t.Payload = s.cfg.Seal.Seal(seal.Payload(t.Kind), t.Payload)
 	}
-	res, err := s.insert(ctx, []task.Task{t})
-	if err != nil {
-		return Result{}, fmt.Errorf("trigger job %q: %w", name, err)
-	}
-	return res[0], nil
+	in, err := d.Insert(ctx, who, t)
+	return result(in), err
 }
 
 func (s *Scheduler) desk() *trigger.Desk {
+	e := s.engine.Load()
 	return &trigger.Desk{Store: s.store, Logger: s.cfg.Logger, Conflict: ErrConflict,
-		Changed: s.engine.Load().JobsChanged}
+		Changed: e.JobsChanged, Made: e.Made}
 }
 
 func act(job string, by By) trigger.Act {

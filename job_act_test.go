@@ -150,6 +150,7 @@ func TestTriggerJob(t *testing.T) {
 		must(t, x.PutJob(t.Context(), ax.JobSpec{Name: "other", Kind: "k",
 			Schedule: ax.Cron("0 0 1 1 *")}))
 		time.Sleep(30 * time.Minute)
+		var first ax.ID
 		trigger := func(job, key, payload string) ax.ID {
 			run := ax.JobRun{Key: key}
 			if payload != "" {
@@ -158,9 +159,12 @@ func TestTriggerJob(t *testing.T) {
 			r, err := x.TriggerJob(t.Context(), job, run, ax.By{Actor: "ana"})
 			must(t, err)
 			synctest.Wait()
+			if known := r.ID == first; r.Duplicate != known {
+				t.Errorf("run %q of %s: duplicate is %v", key, job, r.Duplicate)
+			}
 			return r.ID
 		}
-		first := trigger("j", "today", "")
+		first = trigger("j", "today", "")
 		must(t, x.PauseJob(t.Context(), "j", time.Time{}, ax.By{}))
 		time.Sleep(10 * time.Minute)
 		if again := trigger("j", "today", "x"); again != first {
@@ -314,3 +318,30 @@ func TestBadActs(t *testing.T) {
 type plain struct{ ax.Store }
 
 var _ store.Store = plain{}
+
+// TestDeleteUnknownJob: the error names the job once.
+func TestDeleteUnknownJob(t *testing.T) {
+	bothShops(t, ax.Config{}, func(x *shop) {
+		err := x.DeleteJob(x.ctx, "nope")
+		if !errors.Is(err, ax.ErrNotFound) || strings.Count(err.Error(), "nope") != 1 {
+			x.Errorf("%v", err)
+		}
+	})
+}
+
+// TestTriggerKeyOnDatabases: a second call with a run's key says so on both databases.
+func TestTriggerKeyOnDatabases(t *testing.T) {
+	bothShops(t, ax.Config{}, func(x *shop) {
+		must(t, x.PutJob(x.ctx, ax.JobSpec{Name: "j", Kind: "k", Schedule: ax.Cron("0 0 1 1 *")}))
+		var first ax.Result
+		for i := range 3 {
+			r, err := x.TriggerJob(x.ctx, "j", ax.JobRun{Key: "today"}, ax.By{})
+			if i == 0 {
+				first = r
+			}
+			if err != nil || r.ID != first.ID || r.Duplicate != (i > 0) {
+				x.Errorf("call %d: %+v, %v", i, r, err)
+			}
+		}
+	})
+}

@@ -94,6 +94,9 @@ func (e explanation) clock() (text, everyDay string) {
 		}
 		return fmt.Sprintf(from, rhythm, clockText(first), clockText(last)), e.w.daily
 	}
+	if onTheHour && e.w.onHours != "" {
+		return fmt.Sprintf(e.w.onHours, e.numbers(maskValues(c.hours))), e.w.daily
+	}
 	hours := fmt.Sprintf(e.w.ofHours, e.numbers(maskValues(c.hours)))
 	return fmt.Sprintf(e.w.join, rhythm, hours), e.w.daily
 }
@@ -154,7 +157,9 @@ func (e explanation) rhythm() string {
 func (e explanation) days() string {
 	days, byDay := "", e.monthDays()
 	both := byDay != "" && e.cal.bothDays
-	switch byWeekday := e.weekDays(both); {
+	some := bits.OnesCount32(e.cal.months) < 12 // then "every week" would be too much
+	either := byDay != "" && !both && e.weekDays(true) != ""
+	switch byWeekday := e.weekDays(both || either && some); {
 	case byDay != "" && byWeekday != "" && both:
 		days = fmt.Sprintf(e.w.on, fmt.Sprintf(e.w.both, byDay, byWeekday))
 	case byDay != "" && byWeekday != "":
@@ -162,7 +167,11 @@ func (e explanation) days() string {
 	case byDay != "" || byWeekday != "":
 		days = fmt.Sprintf(e.w.on, byDay+byWeekday)
 	}
-	months, years := e.months(), e.years()
+	inMonth, inMonths := e.w.inMonth, e.w.inMonths
+	if either {
+		inMonth, inMonths = e.w.within, e.w.within
+	}
+	months, years := e.months(inMonth, inMonths), e.years()
 	if months != "" && years == "" {
 		years = e.w.everyYear
 	}
@@ -172,16 +181,17 @@ func (e explanation) days() string {
 	return fmt.Sprintf(e.w.date, days, months, years)
 }
 
-// months describes the month field; it is empty if every month matches.
-func (e explanation) months() string {
+// months describes the month field, in the words for one and for several; it is empty if every
+// month matches.
+func (e explanation) months(inMonth, inMonths string) string {
 	months := maskValues(uint64(e.cal.months))
 	switch len(months) {
 	case 12:
 		return ""
 	case 1:
-		return fmt.Sprintf(e.w.inMonth, e.w.months[months[0]])
+		return fmt.Sprintf(inMonth, e.w.months[months[0]])
 	}
-	return fmt.Sprintf(e.w.inMonths, e.names(months, e.w.months[:], e.w.monthSpan))
+	return fmt.Sprintf(inMonths, e.names(months, e.w.months[:], e.w.monthSpan))
 }
 
 // years describes the year field; it is empty if every year matches.
@@ -222,7 +232,7 @@ func (e explanation) monthDays() string {
 		case it.kind == lastDay && it.lo == 0:
 			parts = append(parts, e.w.lastDay)
 		case it.kind == lastDay:
-			parts = append(parts, fmt.Sprintf(e.w.beforeLast, it.lo))
+			parts = append(parts, fmt.Sprintf(e.w.beforeLast, it.lo, it.lo+1))
 		case it.kind == nearDay:
 			parts = append(parts, fmt.Sprintf(e.w.nearDay, it.lo))
 		case it.kind == lastWorkday:

@@ -25,6 +25,7 @@ type words struct {
 	everyNHours   string
 	ofEveryHour   string
 	ofHours       string // list of hours
+	onHours       string // list of hours, when the rhythm is once on the hour
 	everyPeriod   string // duration, anchor
 	join          string // a rhythm and the larger one in which it happens
 	// units are those of a duration: hour, minute, second and millisecond; without them it is
@@ -48,13 +49,14 @@ type words struct {
 	everyYear   string // before months of all years
 	day, days   string
 	lastDay     string
-	beforeLast  string
+	beforeLast  string // days before the last, and which day from the end that is
 	nearDay     string
 	lastWorkday string
 	nth         string // ordinal, weekday
 	last        string // weekday
 	inMonth     string // the only one
 	inMonths    string
+	within      string // before days of the month and weekdays of which either matches
 	inYears     string
 	ordinals    [6]string  // 1 to 5
 	weekdays    [8]string  // 0 and 7 are Sunday
@@ -125,6 +127,7 @@ var english = words{
 	last:        "the last %[1]s of the month",
 	inMonth:     " in %[1]s",
 	inMonths:    " in %[1]s",
+	within:      " in %[1]s",
 	inYears:     " of %[1]s",
 	ordinals:    [6]string{"", "first", "second", "third", "fourth", "fifth"},
 	weekdays: [8]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday",

@@ -74,6 +74,9 @@ func CheckLabels(ls map[string]string) error {
 			Reason: fmt.Sprintf("has %d; at most %d", len(ls), maxLabels)}
 	}
 	for k, v := range ls {
+		if k == "" {
+			return &InputError{Field: "labels", Reason: "the name of a label is empty; give it one"}
+		}
 		if err := CheckName("labels", k, false); err != nil {
 			return err
 		}

@@ -129,3 +129,11 @@ func FuzzCheckText(f *testing.F) {
 		}
 	})
 }
+
+// TestNamelessLabel: what is empty is the name of a label.
+func TestNamelessLabel(t *testing.T) {
+	err := task.CheckLabels(map[string]string{"": "x"})
+	if err == nil || err.Error() != "labels: the name of a label is empty; give it one" {
+		t.Errorf("%v", err)
+	}
+}

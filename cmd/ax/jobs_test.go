@@ -111,9 +111,10 @@ func TestJobsPrune(t *testing.T) {
 		return nil
 	})
 	file := filepath.Join(dir, "jobs.yaml")
-	apply := func(text string) result {
+	apply := func(text string, flags ...string) result {
 		writeLines(t, file, text)
-		return runAx(t, dir, "jobs", "apply", "-f", file, "--prune", "--db", dsn)
+		return runAx(t, dir, append([]string{"jobs", "apply", "-f", file, "--prune", "--db", dsn},
+			flags...)...)
 	}
 	names := func() (names []string) {
 		for _, j := range storedJobs(t, dsn) {
@@ -124,13 +125,13 @@ func TestJobsPrune(t *testing.T) {
 	}
 	all := names()
 	for name, why := range map[string]string{"of bank": `the source "bank"`,
-		"of run": "ax run --name shop"} {
+		"of run": "ax run --name shop", "of code": "made by a program"} {
 		r := apply("{source: shop, jobs: {new: &j {kind: k, schedule: {every: 1m}}, " + name + ": *j}}")
 		if r.code != 1 || !strings.Contains(r.errs, why) || !slices.Equal(names(), all) {
 			t.Errorf("%+v, jobs %q", r, names())
 		}
 	}
-	r := apply("{source: shop, jobs: {taken: {kind: k, schedule: {every: 1m}}}}")
+	r := apply("{source: shop, jobs: {taken: {kind: k, schedule: {every: 1m}}}}", "--adopt")
 	if want := []string{"of bank", "of code", "of run", "taken"}; r.code != 0 ||
 		!slices.Equal(names(), want) {
 		t.Errorf("%+v, jobs %q", r, names())
@@ -215,5 +216,34 @@ func TestJobsList(t *testing.T) {
 	if j.Kind != "crontab" || j.LastFire == "" || j.NextFire <= j.LastFire || j.Fires < 1 ||
 		!slices.Contains([]string{"DEAD", "SCHEDULED", "RUNNING"}, j.Last.State) {
 		t.Errorf("job %+v", j)
+	}
+}
+
+// TestJobsOfAProgram: a job that a program has put is not taken over by a file that has a source,
+// unless it is told to; a job of no file stays.
+func TestJobsOfAProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	dsn := "sqlite:" + filepath.Join(dir, "ax.db")
+	withStore(t, dsn, func(s *ax.Scheduler) error {
+		return s.PutJob(t.Context(), ax.JobSpec{Name: "settle", Kind: "order.settle",
+			Schedule: ax.Every(time.Hour)})
+	})
+	writeLines(t, filepath.Join(dir, "jobs.yaml"), "source: shop",
+		"jobs: {settle: {kind: order.settle, schedule: {every: 1h}}}")
+	for _, verb := range []string{"diff", "apply"} {
+		r := runAx(t, dir, "jobs", verb, "-f", "jobs.yaml", "--db", dsn)
+		if r.code != 1 || !strings.Contains(r.errs, "job settle: it was made by a program") {
+			t.Errorf("%s: %+v", verb, r)
+		}
+	}
+	r := runAx(t, dir, "jobs", "apply", "-f", "jobs.yaml", "--adopt", "--db", dsn)
+	if r.code != 0 || !strings.Contains(r.out, "1 changed") ||
+		storedJobs(t, dsn)[0].Labels["ax.source"] != "shop" {
+		t.Errorf("--adopt: %+v", r)
+	}
+	r = runAx(t, dir, "jobs", "apply", "-f", "jobs.yaml", "--db", dsn)
+	if r.code != 0 || !strings.Contains(r.out, "1 as they were") {
+		t.Errorf("again: %+v", r)
 	}
 }

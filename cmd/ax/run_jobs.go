@@ -70,7 +70,7 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 	if err != nil {
 		return err
 	}
-	next := map[string]time.Time{}
+	next := map[string]string{}
 	for _, j := range jobs {
 		x := m[j.Name]
 		switch {
@@ -84,9 +84,7 @@ func (d *crond) install(ctx context.Context, l *loaded) error {
 			if err := d.steer(ctx, &j, x); err != nil {
 				return err
 			}
-			if ts, err := d.ax.NextFires(j, 1); err == nil && len(ts) > 0 {
-				next[j.Name] = ts[0]
-			}
+			next[j.Name] = d.next(&j, x)
 		}
 	}
 	d.announce(l, next)
@@ -168,8 +166,27 @@ func (d *crond) reboot(ctx context.Context) error {
 	return nil
 }
 
+// next says when a job fires next; j is the job as it was before its line was heeded.
+func (d *crond) next(j *task.Job, l *line) string {
+	is := j.Control.Paused(task.FromGo(time.Now()))
+	if l.paused != nil {
+		is = *l.paused
+	}
+	switch {
+	case is && l.paused == nil && j.PausedUntil != 0:
+		return "paused until " + j.PausedUntil.Go().Format(time.RFC3339)
+	case is:
+		return "paused"
+	}
+	j.PausedAt, j.PausedUntil = 0, 0
+	if ts, err := d.ax.NextFires(*j, 1); err == nil && len(ts) > 0 {
+		return "next " + ts[0].Format(time.RFC3339)
+	}
+	return "next not known yet"
+}
+
 // announce says under which name each line can be found, and when it runs next.
-func (d *crond) announce(l *loaded, next map[string]time.Time) {
+func (d *crond) announce(l *loaded, next map[string]string) {
 	for _, n := range l.notes {
 		d.log.say("", "note: %s", n)
 	}
@@ -179,10 +196,6 @@ func (d *crond) announce(l *loaded, next map[string]time.Time) {
 			d.log.say(name, "is %s: @reboot %s", x.place, x.what)
 			continue
 		}
-		when := "not known yet"
-		if t, ok := next[name]; ok {
-			when = t.Format(time.RFC3339)
-		}
-		d.log.say(name, "is %s: %s %s; next %s", x.place, x.when, x.what, when)
+		d.log.say(name, "is %s: %s %s; %s", x.place, x.when, x.what, next[name])
 	}
 }

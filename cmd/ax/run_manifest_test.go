@@ -68,6 +68,7 @@ func TestRunJobs(t *testing.T) { // not parallel: it sets variables of the envir
 	p.await("1 line and 6 jobs of 2 files")
 	p.await("boot", "is "+path+":3: @reboot cat; echo")
 	p.await("late", "is "+path+":18: 0 0 1 1 * Asia/Tokyo true; next 20", "-12-31T15:00:00Z")
+	p.await("paused", "is "+path, "echo never; paused")
 	for range 3 {
 		p.await("succeeded")
 	}

@@ -142,7 +142,7 @@ does not run beside one of them.
 
 Example: ax jobs trigger settle --reason 'last night failed' --key 2030-01-31
 
-JSON: job, task_id, state.`
+JSON: job, task_id, state, duplicate (the key had a task already).`
 }
 
 // Run makes the task.
@@ -168,9 +168,14 @@ func (c *triggerCmd) Run(ctx context.Context, e *Env) error {
 				Job   string `json:"job"`
 				Task  string `json:"task_id"`
 				State string `json:"state"`
-			}{c.Name, res.ID.String(), res.State.String()})
+				Again bool   `json:"duplicate"`
+			}{c.Name, res.ID.String(), res.State.String(), res.Duplicate})
 		}
-		_, err = fmt.Fprintf(e.Out, "%s: task %s is %s\n", c.Name, res.ID, res.State)
+		words := "is"
+		if res.Duplicate {
+			words = "was made by an earlier call; it is"
+		}
+		_, err = fmt.Fprintf(e.Out, "%s: task %s %s %s\n", c.Name, res.ID, words, res.State)
 		return err
 	})
 }

@@ -23,7 +23,7 @@ type source struct {
 	File   string `name:"file" short:"f" env:"-" required:"" placeholder:"FILE" help:"${jobs_file}"`
 	Source string `env:"-" placeholder:"NAME" help:"${jobs_source}"`
 	Prune  bool   `env:"-" help:"${jobs_prune}"`
-	Adopt  bool   `env:"-" help:"Take over jobs that have another source."`
+	Adopt  bool   `env:"-" help:"Take over jobs that a program or another source has made."`
 	JSON   bool   `help:"Print JSON."`
 }
 
@@ -59,7 +59,8 @@ labels, owner_service, paused. Durations such as 90s or 5m; with _ms behind the 
 
 All of it is checked before anything is written. What a job does not name has its default; without
 "paused" a job stays paused or not. Jobs get the label ax.source; --prune deletes those with this
-source that are no longer in the file, and no others. A job of another source is refused.
+source that are no longer in the file, and no others. A job that a program or another source has
+made is refused without --adopt.
 
 Example: ax jobs apply -f jobs.yaml --prune --db sqlite:ax.db
 ` + planJSON

@@ -118,11 +118,16 @@ func foreign(old *task.Job, source string, adopt bool) string {
 	if name := old.Labels[OfRun]; name != "" {
 		return fmt.Sprintf("it belongs to ax run --name %s; take another name", name)
 	}
-	if owner := old.Labels[Source]; owner != "" && owner != source && !adopt {
-		return fmt.Sprintf("it belongs to the source %q; take another name, or take it over with --adopt",
-			owner)
+	owner := old.Labels[Source]
+	switch {
+	case adopt || owner == source:
+		return ""
+	case owner == "":
+		return "it was made by a program, or by a file without a source; take another name, or " +
+			"take it over with --adopt"
 	}
-	return ""
+	return fmt.Sprintf("it belongs to the source %q; take another name, or take it over with --adopt",
+		owner)
 }
 
 func compare(j *Job, row, old *task.Job, now task.Time) (Step, error) {

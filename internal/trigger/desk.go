@@ -16,6 +16,7 @@ import (
 // estimate of it.
 type DeskStore interface {
 	store.Clock
+	store.Inserter
 	store.JobStore
 }
 
@@ -28,6 +29,8 @@ type Desk struct {
 	Conflict error
 	// Changed is told of each change.
 	Changed func()
+	// Made is told of the tasks that were inserted.
+	Made func([]task.Task, []store.Inserted)
 }
 
 // Act says who acts on which job, and why.
@@ -148,7 +151,8 @@ func (d *Desk) Jobs(ctx context.Context) ([]task.Job, error) {
 // Run says how a job is run now; the zero value is usable.
 type Run struct {
 	// Key makes a repeated call harmless: a key of a job stands for one task, as long as that is
-	// kept. "" makes a task with each call.
+	// kept. A later call has its id, and says Duplicate. The task has no Key of its own. "" makes a
+	// task with each call.
 	Key     string
 	Payload []byte // replaces that of the job unless it is nil
 }
@@ -169,6 +173,21 @@ func (d *Desk) Manual(ctx context.Context, a Act, run Run, id task.ID) (task.Tas
 	}
 	d.told("trigger", a)
 	return t, nil
+}
+
+// Insert makes the task of a run. A task with this id that was there already is a duplicate: its id
+// is that of the run's key. It is told from a new one by what the answer says anyway, for a new one
+// is due at the very time of the transaction; so of two calls that share one, both are new.
+func (d *Desk) Insert(ctx context.Context, a Act, t task.Task) (store.Inserted, error) {
+	rows := []task.Task{t}
+	ins, err := d.Store.Insert(ctx, store.Fence{}, rows)
+	if err != nil {
+		return store.Inserted{}, fmt.Errorf("trigger job %q: %w", a.Job, err)
+	}
+	d.Made(rows, ins)
+	in := ins[0]
+	in.Duplicate = in.Duplicate || in.Version != 1 || in.RunAt != in.At
+	return in, nil
 }
 
 func (d *Desk) told(verb string, a Act) {

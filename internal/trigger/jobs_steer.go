@@ -13,8 +13,8 @@ import (
 // pause stops the fires of a job; a second pause replaces the first.
 func pause(j *task.Job, until, now task.Time, a Act) error {
 	if until != 0 && until <= now {
-		return &task.InputError{Field: "until", Reason: "has passed; use a later time, or the " +
-			"zero time to pause until somebody resumes it"}
+		return &task.InputError{Field: "until", Reason: "has passed; use a later time, or " +
+			"none, to pause until somebody resumes it"}
 	}
 	j.PausedAt, j.PausedUntil, j.PausedBy, j.PauseReason = task.StoreNow, until, a.Actor, a.Reason
 	return nil

@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ax-sched/ax/internal/testdb"
@@ -51,6 +52,10 @@ func TestDump(t *testing.T) {
 		script, err := postgres.Dump(name, 0)
 		if err != nil {
 			t.Fatal(err)
+		}
+		first, _, _ := strings.Cut(script, "\n")
+		if name != "" && strings.Contains(first, `own`) {
+			t.Errorf("the comment names the schema: %s", first)
 		}
 		exec(t, admin, script)
 		s := openStore(t, dsn, postgres.NoMigrate(), postgres.Schema(name))

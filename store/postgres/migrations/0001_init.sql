@@ -1,4 +1,4 @@
--- The tables of ax. "schema." is replaced by the quoted name of the schema.
+-- The tables of ax. The name of their schema is put in where the placeholder stands.
 --
 -- Times are microseconds since 1970 UTC, durations nanoseconds as in Go, states and events the
 -- numbers of package task. In nullable columns NULL, 0 and '' mean the same: not set. A NULL takes

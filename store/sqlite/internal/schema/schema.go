@@ -101,8 +101,9 @@ func (s Schema) installed(c *lite.Conn) (int, error) {
 		if err != nil || inside == 2 { // a shared file, and nothing has to be added to it
 			break
 		}
-		return 0, fmt.Errorf("%w: application id %#x, %d schema entries; sqlite.Shared adds the "+
-			"tables of ax to a file of your own", store.ErrDamaged, app, tables)
+		return 0, fmt.Errorf("%w: application id %#x, %d schema entries; if it is a file "+
+			"of your own, sqlite.Shared adds the tables of ax, and so does the output of ax migrate "+
+			"dump --db sqlite:", store.ErrDamaged, app, tables)
 	}
 	if s.Shared {
 		ours, err := number(c,

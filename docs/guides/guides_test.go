@@ -60,11 +60,14 @@ func TestGoBlocks(t *testing.T) {
 }
 
 // goBlocks returns the blocks of Go in a text of Markdown.
-func goBlocks(text string) (blocks []string) {
+func goBlocks(text string) []string { return blocks(text, "go") }
+
+// blocks returns the blocks of a language in a text of Markdown.
+func blocks(text, language string) (blocks []string) {
 	block, inside := "", false
 	for line := range strings.Lines(text) {
 		switch {
-		case !inside && strings.TrimSpace(line) == "```go":
+		case !inside && strings.TrimSpace(line) == "```"+language:
 			block, inside = "", true
 		case inside && strings.TrimSpace(line) == "```":
 			blocks, inside = append(blocks, block), false

@@ -280,7 +280,7 @@ func TestSealedWithoutKey(t *testing.T) {
 				t.Errorf("start %d: handlers got %v", i, p.got)
 			}
 			x.stop()
-			if n := strings.Count(log.String(), "cannot be opened here"); n != 1 {
+			if n := strings.Count(log.String(), "a payload cannot be opened here"); n != 1 {
 				t.Errorf("start %d: %d warnings in\n%s", i, n, &log)
 			}
 		}

@@ -69,7 +69,8 @@ func TestNoVariableActs(t *testing.T) {
 	for name, value := range map[string]string{"AX_DB": "sqlite:ax.db", "AX_JSON": "true",
 		"AX_STATE": "dead", "AX_KIND": "mail", "AX_KEY": "4711", "AX_JOB": "night",
 		"AX_BEFORE": "00000000-0000-7000-8000-000000000002", "AX_REASON": "variable",
-		"AX_DRY_RUN": "true", "AX_AGAIN": "true", "AX_SINCE": "1h", "AX_UNTIL": "1h", "AX_AS": "dead", "AX_RUN_AT": "2h"} {
+		"AX_DRY_RUN": "true",
+		"AX_AGAIN":   "true", "AX_SINCE": "1h", "AX_UNTIL": "1h", "AX_AS": "dead", "AX_RUN_AT": "2h"} {
 		t.Setenv(name, value)
 	}
 	const id = "00000000-0000-7000-8000-000000000001"

@@ -97,7 +97,7 @@ func (e *examiner) timeouts() {
 				"the kind succeeded", count(len(k.ids), "task"), name, count(k.worst, "failure"), k.ok),
 			Why: "each attempt costs the whole time-out, and the next one will most likely end alike",
 			Do: []string{"ax tasks show " + k.ids[0].String(),
-				"raise the kind's time-out (ax.Timeout; timeout: in a file of jobs), or make the handler faster or end with its " +
-					"context"}})
+				"raise the kind's time-out (ax.Timeout; timeout: in a file of jobs), or make the " +
+					"handler faster or end with its context"}})
 	}
 }

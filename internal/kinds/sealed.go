@@ -28,8 +28,8 @@ func (s *Set[H]) Open(box *seal.Box, t *task.Task, log *slog.Logger) ([]byte, er
 		return nil, retry.Permanent(fmt.Errorf("payload: %w", err))
 	}
 	if _, told := s.told.LoadOrStore(err.Error(), true); !told {
-		log.Warn("a payload cannot be opened here; such tasks are looked at again every 30 s", "error", err,
-			"task_id", t.ID.String(), "kind", t.Kind)
+		log.Warn("a payload cannot be opened here; such tasks are looked at again every 30 s",
+			"error", err, "task_id", t.ID.String(), "kind", t.Kind)
 	}
 	return nil, &complete.Steer{Outcome: task.OutSnoozed, Delay: keyWait,
 		Err: fmt.Errorf("payload: %w", err)}

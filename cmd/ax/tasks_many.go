@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -75,9 +74,9 @@ func (c *actFlags) run(a *app, v verb, do act) error {
 		if err != nil {
 			return err
 		}
-		w, err := c.window(time.Now())
+		w, err := show.ParseWindow(c.Since, c.Until, time.Now())
 		if err != nil {
-			return err
+			return &usageError{err}
 		}
 		f := ax.Filter{Kind: c.Kind, Key: c.Key, Job: c.Job, States: states}
 		return c.with(a, func(s *ax.Scheduler) error { return c.runMany(a, s, f, w, do) })
@@ -87,37 +86,6 @@ func (c *actFlags) run(a *app, v verb, do act) error {
 		return err
 	}
 	return c.with(a, func(s *ax.Scheduler) error { return c.runOne(a, s, id, do) })
-}
-
-// window is when a task has last changed its state: of one that has ended, when it did.
-type window struct{ since, until task.Time }
-
-func (w window) has(t *task.Task) bool { return w.since <= t.UpdatedAt && t.UpdatedAt < w.until }
-
-// window reads --since and --until.
-func (c *actFlags) window(now time.Time) (w window, err error) {
-	if w.since, err = past("--since", c.Since, now, 0); err == nil {
-		w.until, err = past("--until", c.Until, now, math.MaxInt64)
-	}
-	if err == nil && w.since >= w.until {
-		err = usage("--since %s is not before --until %s", c.Since, c.Until)
-	}
-	return w, err
-}
-
-// past reads a time, or a duration back from now.
-func past(flag, text string, now time.Time, usual task.Time) (task.Time, error) {
-	if text == "" {
-		return usual, nil
-	}
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return task.FromGo(at), nil
-	}
-	if d, err := time.ParseDuration(text); err == nil && d > 0 {
-		return task.FromGo(now.Add(-d)), nil
-	}
-	return 0, usage("%s: %q is no time such as 2030-01-31T22:00:00Z, and no duration back from now "+
-		"such as 2h", flag, text)
 }
 
 func (c *actFlags) by() ax.By { return ax.By{Actor: actor(), Reason: c.Reason} }
@@ -166,7 +134,7 @@ type refusedJSON struct {
 
 // runMany finds all tasks first, because the act moves them out of what the filter finds, then
 // acts on one after the other. What is refused stops nothing.
-func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, w window, do act) error {
+func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, w show.Window, do act) error {
 	out := manyJSON{DryRun: c.DryRun, Sample: []show.Task{}, Refused: []refusedJSON{}}
 	var ids []ax.ID
 	var sample []task.Task
@@ -176,7 +144,7 @@ func (c *actFlags) runMany(a *app, s *ax.Scheduler, f ax.Filter, w window, do ac
 			return err
 		}
 		for i := range rows {
-			if !w.has(&rows[i]) {
+			if !w.Has(&rows[i]) {
 				continue
 			}
 			ids = append(ids, rows[i].ID)

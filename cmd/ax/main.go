@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -75,15 +76,16 @@ func execute(args []string, out, errs io.Writer) int {
 
 // addressed names the command that a line was about, as far as it could be read.
 func addressed(err error) string {
-	name := "ax"
+	var name strings.Builder
+	name.WriteString("ax")
 	if p := (*kong.ParseError)(nil); errors.As(err, &p) {
 		for _, n := range p.Context.Path {
 			if n.Command != nil {
-				name += " " + n.Command.Name
+				name.WriteString(" " + n.Command.Name)
 			}
 		}
 	}
-	return name
+	return name.String()
 }
 
 // jobsEnv is what ax jobs is given.

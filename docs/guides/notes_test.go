@@ -3,6 +3,7 @@ package guides
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,12 +29,13 @@ func look(ctx context.Context, a *ax.Scheduler, id ax.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := p.String()
+	var text strings.Builder
+	text.WriteString(p.String())
 	lines, err := a.Logs(ctx, ax.LogFilter{Task: id})
 	for _, l := range lines {
-		text += "; " + l.Text
+		text.WriteString("; " + l.Text)
 	}
-	return text, err
+	return text.String(), err
 }
 
 // TestNotes: what a handler says can be read while it runs and afterwards; and the keys of remind

@@ -102,8 +102,8 @@ func (s Schema) installed(c *lite.Conn) (int, error) {
 			break
 		}
 		return 0, fmt.Errorf("%w: application id %#x, %d schema entries; if it is a file "+
-			"of your own, sqlite.Shared adds the tables of ax, and so does the output of ax migrate "+
-			"dump --db sqlite:", store.ErrDamaged, app, tables)
+			"of your own, sqlite.Shared adds the tables of ax, and so does what \"ax migrate dump "+
+			"--db sqlite:\" prints", store.ErrDamaged, app, tables)
 	}
 	if s.Shared {
 		ours, err := number(c,

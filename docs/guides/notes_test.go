@@ -29,13 +29,12 @@ func look(ctx context.Context, a *ax.Scheduler, id ax.ID) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var text strings.Builder
-	text.WriteString(p.String())
+	text := []string{p.String()}
 	lines, err := a.Logs(ctx, ax.LogFilter{Task: id})
 	for _, l := range lines {
-		text.WriteString("; " + l.Text)
+		text = append(text, l.Text)
 	}
-	return text.String(), err
+	return strings.Join(text, "; "), err
 }
 
 // TestNotes: what a handler says can be read while it runs and afterwards; and the keys of remind

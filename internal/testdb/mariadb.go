@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +51,7 @@ func StartMariaDB(tb testing.TB, o Options) *MariaDB {
 		tb.Fatalf("MariaDB for this test: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := s.close(); err != nil {
+		if err := s.end(syscall.SIGKILL); err != nil {
 			tb.Errorf("end of MariaDB: %v", err)
 		}
 	})
@@ -64,14 +63,8 @@ func StartMariaDB(tb testing.TB, o Options) *MariaDB {
 type MariaDB struct {
 	admin *mysql.Config // the superuser, no database
 
-	dir    string // empty for a foreign server
-	as     *account
-	fast   bool
-	guard  io.Closer
-	dogged <-chan struct{}
-
-	mu   sync.Mutex
-	proc *process // nil while the server is down
+	fast bool
+	private
 }
 
 // Database creates an empty database and returns its data source name. It is dropped when the test
@@ -136,7 +129,7 @@ func newMariaDB(o Options) (_ *MariaDB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &MariaDB{dir: dir, as: as, fast: o.Fast, admin: mysql.NewConfig()}
+	s := &MariaDB{private: private{dir: dir, as: as}, fast: o.Fast, admin: mysql.NewConfig()}
 	s.admin.User, s.admin.Net, s.admin.Addr = "root", "unix", filepath.Join(dir, "socket")
 	if err := as.own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
@@ -148,7 +141,7 @@ func newMariaDB(o Options) (_ *MariaDB, err error) {
 		err = s.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, s.end(syscall.SIGKILL))
 	}
 	return s, nil
 }
@@ -247,42 +240,6 @@ func (s *MariaDB) Stop() error { return s.down(syscall.SIGTERM) }
 
 // Kill ends the server with SIGKILL, as a crash would.
 func (s *MariaDB) Kill() error { return s.down(syscall.SIGKILL) }
-
-func (s *MariaDB) down(sig syscall.Signal) error {
-	if s.dir == "" {
-		return errForeign
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
-		return nil
-	}
-	err := s.proc.end(sig)
-	if err == nil {
-		s.proc = nil
-	}
-	return err
-}
-
-// running reports whether the server should answer.
-func (s *MariaDB) running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.dir == "" || s.proc != nil && !s.proc.ended()
-}
-
-// close ends the server for good. Nobody wants its data. The watchdog removes the folder.
-func (s *MariaDB) close() error {
-	err := errors.Join(s.down(syscall.SIGKILL), s.guard.Close())
-	select {
-	case <-s.dogged:
-	case <-time.After(startTimeout):
-		err = errors.Join(err, fmt.Errorf("%s is still there after %v", s.dir, startTimeout))
-	}
-	return err
-}
-
-func (s *MariaDB) logTail() string { return (&Server{dir: s.dir}).logTail() }
 
 // mariaFolders are where servers lie that are not in PATH of an ordinary user.
 var mariaFolders = []string{"/usr/sbin", "/usr/local/sbin", "/usr/libexec",

@@ -9,6 +9,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func StartPostgres(tb testing.TB, o Options) *Server {
 		tb.Fatalf("PostgreSQL for this test: %v", err)
 	}
 	tb.Cleanup(func() {
-		if err := s.close(); err != nil {
+		if err := s.end(syscall.SIGQUIT); err != nil {
 			tb.Errorf("end of PostgreSQL: %v", err)
 		}
 	})

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/big"
 	"net"
@@ -14,7 +13,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -36,15 +34,9 @@ type Server struct {
 	dsn      string // the ordinary role, database "postgres"
 	adminDSN string // the superuser, database "postgres"
 
-	bin    string // folder of the server programs; empty for a foreign server
-	dir    string
-	port   int
-	as     *account
-	guard  io.Closer       // held open until the end of this process: see watchdog.go
-	dogged <-chan struct{} // closed when the watchdog has ended
-
-	mu   sync.Mutex
-	proc *process // nil while the server is down
+	bin  string // folder of the server programs
+	port int
+	private
 }
 
 // process is one life of the server.
@@ -74,7 +66,7 @@ func newServer(o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{bin: bin, dir: dir, as: as}
+	s := &Server{bin: bin, private: private{dir: dir, as: as}}
 	if err := as.own(dir); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -82,7 +74,7 @@ func newServer(o Options) (_ *Server, err error) {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	if err := s.setUp(o); err != nil {
-		return nil, errors.Join(err, s.close())
+		return nil, errors.Join(err, s.end(syscall.SIGQUIT))
 	}
 	return s, nil
 }
@@ -179,7 +171,7 @@ func (s *Server) writeSettings(o Options) (err error) {
 // it answers. After a Kill the remains of the old server may refuse the new one for a moment,
 // so a server that ends at once is tried again.
 func (s *Server) Start() error {
-	if s.bin == "" {
+	if s.dir == "" {
 		return errForeign
 	}
 	s.mu.Lock()
@@ -282,40 +274,6 @@ func (s *Server) Restart() error {
 	return s.Start()
 }
 
-func (s *Server) down(sig syscall.Signal) error {
-	if s.bin == "" {
-		return errForeign
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.proc == nil {
-		return nil
-	}
-	err := s.proc.end(sig)
-	if err == nil {
-		s.proc = nil
-	}
-	return err
-}
-
-// running reports whether the server should answer.
-func (s *Server) running() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.bin == "" || s.proc != nil && !s.proc.ended()
-}
-
-// close ends the server for good. The watchdog removes the folder.
-func (s *Server) close() error {
-	err := errors.Join(s.down(syscall.SIGQUIT), s.guard.Close())
-	select {
-	case <-s.dogged:
-	case <-time.After(startTimeout):
-		err = errors.Join(err, fmt.Errorf("%s is still there after %v", s.dir, startTimeout))
-	}
-	return err
-}
-
 func (p *process) ended() bool {
 	select {
 	case <-p.exited:
@@ -339,16 +297,6 @@ func (p *process) end(sig syscall.Signal) error {
 }
 
 func (s *Server) data() string { return filepath.Join(s.dir, "data") }
-
-// logTail returns the last lines of the server's log, for an error message.
-func (s *Server) logTail() string {
-	b, err := os.ReadFile(filepath.Join(s.dir, "log"))
-	if err != nil {
-		return err.Error()
-	}
-	const most = 2000
-	return string(b[max(0, len(b)-most):])
-}
 
 // freePort finds a port that nobody listens on. It stays below the range from which kernels
 // take ports for outgoing connections: a client that tries to reach a server which is down

@@ -51,7 +51,7 @@ var table = map[string][]string{
 	"internal/timer":  {"internal/wheel"},
 	"internal/clock":  {},
 	"internal/group":  {},
-	"internal/batch":  {},
+	"internal/batch":  {"task"},
 	"internal/plant":  {},
 	"internal/random": {"task"},
 

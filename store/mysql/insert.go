@@ -44,7 +44,7 @@ func (s *Store) Insert(
 	}
 	defer leave()
 	c := &insertCall{fence: f, tasks: tasks, out: make([]store.Inserted, len(tasks))}
-	if s.slowKeys.meet(tasks) {
+	if s.apart.Meets(tasks) {
 		c.slow = true // another caller waits for the same key already
 	} else if err := s.inserts.Do(ctx, c); err != nil {
 		return nil, fmt.Errorf("insert: %w", err)

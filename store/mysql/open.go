@@ -35,7 +35,7 @@ type Store struct {
 
 	inserts  batch.Group[*insertCall]
 	outcomes batch.Group[*applyCall]
-	slowKeys slowKeys
+	apart    batch.Apart
 
 	gate   sync.RWMutex // held shared by calls under way
 	closed bool

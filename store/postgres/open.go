@@ -42,7 +42,7 @@ type Store struct {
 	statements sync.Map // verb to *statement
 	inserts    batch.Group[*insertCall]
 	outcomes   batch.Group[*applyCall]
-	slowKeys   slowKeys
+	apart      batch.Apart
 
 	gate   sync.RWMutex // held shared by calls under way
 	closed bool

@@ -2,10 +2,7 @@ package postgres
 
 import (
 	"context"
-	"sync"
 	"time"
-
-	"github.com/ax-sched/ax/task"
 )
 
 // slowPause is how long a caller in the slow lane leaves the connection to others.
@@ -15,8 +12,8 @@ const slowPause = 50 * time.Millisecond
 // a short wait each time, until that transaction ends or the caller's context does. It takes a
 // reader's connection, so neither other inserts nor claims wait for it.
 func (s *Store) insertSlow(ctx context.Context, c *insertCall) error {
-	s.slowKeys.add(c.tasks)
-	defer s.slowKeys.remove(c.tasks)
+	s.apart.Add(c.tasks)
+	defer s.apart.Remove(c.tasks)
 	for {
 		err := retry(ctx, func() error {
 			return s.with(ctx, s.slow, func(k *conn) error {
@@ -28,52 +25,6 @@ func (s *Store) insertSlow(ctx context.Context, c *insertCall) error {
 		}
 		if err := pause(ctx, slowPause); err != nil {
 			return err
-		}
-	}
-}
-
-// slowKeys counts the keys that callers in the slow lane wait for, so that the next insert of the
-// same key does not stop a batch again.
-type slowKeys struct {
-	mu     sync.Mutex
-	counts map[uniqueKey]int
-}
-
-type uniqueKey struct{ kind, key string }
-
-// meet reports whether one of the tasks has such a key.
-func (k *slowKeys) meet(tasks []task.Task) bool {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if len(k.counts) == 0 {
-		return false
-	}
-	for i := range tasks {
-		if t := &tasks[i]; t.Key != "" && k.counts[uniqueKey{t.Kind, t.Key}] > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-func (k *slowKeys) add(tasks []task.Task) { k.count(tasks, 1) }
-
-func (k *slowKeys) remove(tasks []task.Task) { k.count(tasks, -1) }
-
-func (k *slowKeys) count(tasks []task.Task, by int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for i := range tasks {
-		t := &tasks[i]
-		if t.Key == "" {
-			continue
-		}
-		u := uniqueKey{t.Kind, t.Key}
-		if k.counts == nil {
-			k.counts = make(map[uniqueKey]int)
-		}
-		if k.counts[u] += by; k.counts[u] == 0 {
-			delete(k.counts, u)
 		}
 	}
 }
